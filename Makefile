@@ -1,0 +1,61 @@
+# The front door. Each target is a small program in scripts/, which says at its top what it does.
+
+export BASE TREE FORCE SIGNOFF
+
+.NOTPARALLEL:
+.PHONY: help demo check check-full perf base-perf tree export series apply lint bench fuzz packages
+
+help:
+	@echo 'make demo            everything from nothing: record on this machine, convert, compare'
+	@echo 'make check           the tests that every change must pass'
+	@echo 'make check-full      those and the long ones'
+	@echo 'make perf            build/perf, with the series'
+	@echo 'make base-perf       build/base-perf, without'
+	@echo 'make tree            build/linux, a git repository with one commit a patch'
+	@echo 'make export          build/linux back to patches/ and the whole files'
+	@echo 'make series          the series as mail, in build/series (SIGNOFF="Name <address>")'
+	@echo 'make apply TREE=DIR  the series onto a kernel tree of your own'
+	@echo 'make lint            checkpatch, shellcheck, manifest'
+	@echo 'make bench           what the conversion costs'
+	@echo 'make fuzz            damaged files against build/perf'
+	@echo
+	@echo 'BASE=DIR or BASE=FILE.tar.xz: a Linux 7.3.y of your own instead of the download'
+
+demo: perf
+	@scripts/demo
+
+check:
+	@scripts/check
+
+check-full:
+	@scripts/check --full
+
+perf: packages
+	@scripts/perf series
+
+base-perf: packages
+	@scripts/perf base
+
+tree:
+	@scripts/tree
+
+export:
+	@scripts/export
+
+series:
+	@scripts/series
+
+apply:
+	@scripts/apply "$(TREE)"
+
+lint: packages
+	@scripts/lint
+
+bench: perf
+	@scripts/bench --perf build/perf
+
+fuzz: perf
+	@scripts/fuzz --perf build/perf --seed 1 --count 1000
+
+packages:
+	@scripts/packages
