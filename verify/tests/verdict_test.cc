@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fuzz/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+using namespace fuzz;
+
+TEST(Verdict, AnErrorIsNoTrouble)
+{
+	Outcome o;
+
+	o.status = 255 << 8;
+	o.err = "incompatible file format\n";
+	EXPECT_FALSE(judge(o));
+}
+
+TEST(Verdict, ASignalIsACrashNamedByItsFrames)
+{
+	Outcome o;
+
+	o.status = SIGSEGV;
+	o.err = "perf: Segmentation fault\n"
+		"    #0 0x55 in dump_stack debug.c:366\n"
+		"    #1 0x55 in sighandler_dump_stack debug.c:378\n"
+		"    #2 0x7f in __restore_rt libc_sigaction.c:0\n"
+		"    #3 0x55 in one a.c:1\n"
+		"    #4 0x55 in two a.c:2\n";
+
+	auto v = judge(o);
+
+	ASSERT_TRUE(v);
+	EXPECT_EQ(v->trouble, Trouble::Crash);
+	EXPECT_EQ(v->signature, "SIGSEGV one < two");
+}
+
+TEST(Verdict, SanitizerReportsCountWhateverTheStatus)
+{
+	Outcome o;
+
+	o.err = "==12==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60 at pc 0x55\n"
+		"SUMMARY: AddressSanitizer: heap-buffer-overflow /a/b/util/session.c:12 in f\n";
+	auto v = judge(o);
+	ASSERT_TRUE(v);
+	EXPECT_EQ(v->trouble, Trouble::Report);
+	EXPECT_EQ(v->signature, "SUMMARY: AddressSanitizer: heap-buffer-overflow util/session.c:12 in f");
+
+	o.err = "/a/b/util/hist.c:3:7: runtime error: signed integer overflow: 5 + 6\n";
+	v = judge(o);
+	ASSERT_TRUE(v);
+	EXPECT_EQ(v->signature, "UBSan util/hist.c:3:7: signed integer overflow: ");
+}
+
+TEST(Verdict, AHangIsTrouble)
+{
+	Outcome o;
+
+	o.hung = true;
+	ASSERT_TRUE(judge(o));
+	EXPECT_EQ(judge(o)->trouble, Trouble::Hang);
+}
