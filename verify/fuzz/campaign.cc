@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fuzz/campaign.h"
 
+#include "fuzz/server.h"
 #include "mutate/mutator.h"
 #include "mutate/rng.h"
 #include "perfdata/io.h"
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <atomic>
@@ -95,7 +97,7 @@ private:
 			"LC_ALL=C",
 			"PERF_PAGER=cat",
 			"ASAN_OPTIONS=detect_leaks=0:handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2:"
-			"handle_abort=2:allocator_may_return_null=1:hard_rss_limit_mb=4096",
+			"handle_abort=2:verify_asan_link_order=0:allocator_may_return_null=1:hard_rss_limit_mb=4096",
 			"UBSAN_OPTIONS=print_stacktrace=1",
 		};
 		if (const char *path = std::getenv("PATH"))
@@ -122,8 +124,13 @@ private:
 			fs::path dir = s_.scratch / fmt::format("job{}", job);
 
 			fs::create_directories(dir);
+
+			std::optional<Server> server;
+
+			if (!s_.preload.empty())
+				server.emplace(s_.perf, env_, s_.preload);
 			for (uint64_t i; (i = next_++) < s_.first + s_.count;)
-				one_file(i, dir);
+				one_file(i, dir, server);
 		} catch (...) {
 			std::lock_guard lock(mutex_);
 
@@ -132,7 +139,35 @@ private:
 		}
 	}
 
-	void one_file(uint64_t index, const fs::path &dir)
+	// Whatever fails must fail in a perf that was started in the ordinary way too; a crash is named there.
+	Outcome again(const Pass &pass, const fs::path &dir)
+	{
+		Outcome o = run_child(pass.argv, env_, dir / "err", s_.timeout_s);
+
+		if (o.hung || !WIFSIGNALED(o.status) || sanitized_)
+			return o;
+
+		std::vector<std::string> argv = {"/usr/bin/gdb", "-q", "-batch", "-ex", "run", "-ex", "bt 12", "--args"};
+
+		if (!fs::exists(argv[0]))
+			return o;
+		argv.insert(argv.end(), pass.argv.begin(), pass.argv.end());
+		// What stands before the crash may be long.
+		run_child(argv, env_, dir / "gdb.err", s_.timeout_s, dir / "gdb.out");
+		o.err += "\n" + stack_in(dir / "gdb.out");
+		return o;
+	}
+
+	static std::string stack_in(const fs::path &gdb_output)
+	{
+		perfdata::Buffer b = perfdata::read_file(gdb_output);
+		std::string text(b.begin(), b.end());
+		size_t at = text.rfind("received signal");
+
+		return at == std::string::npos ? "" : text.substr(text.find('\n', at) + 1);
+	}
+
+	void one_file(uint64_t index, const fs::path &dir, std::optional<Server> &server)
 	{
 		fs::path in = dir / "in.data";
 		fs::path out = dir / "out.data";
@@ -143,7 +178,8 @@ private:
 
 		perfdata::overwrite_file(in, mutant.content);
 		for (const Pass &pass : passes(index, s_.perf, abilities_, s_.symfs, in.string(), out.string())) {
-			Outcome o = run_child(pass.argv, env_, dir / "err", s_.timeout_s);
+			Outcome o = server ? server->run(pass.argv, dir / "err", s_.timeout_s)
+					   : run_child(pass.argv, env_, dir / "err", s_.timeout_s);
 			std::optional<Verdict> v = judge(o);
 
 			runs++;
@@ -151,6 +187,16 @@ private:
 			if (!v && pass.writes && !o.exited(0) && fs::exists(out))
 				v = Verdict{Trouble::Leftover, "output left behind by a failed perf inject"};
 			fs::remove(out);
+			if (v && v->trouble != Trouble::Leftover) {
+				o = again(pass, dir);
+				std::optional<Verdict> named = judge(o);
+
+				fs::remove(out);
+				if (named)
+					v = named;
+				else
+					v->signature += " (not in a run of its own)";
+			}
 			if (v)
 				keep(index, which, mutant, pass, *v, o);
 		}

@@ -12,6 +12,7 @@ struct Settings {
 	std::string perf;
 	std::vector<std::filesystem::path> corpus;
 	std::filesystem::path symfs;
+	std::filesystem::path preload; // preload.so; empty: start perf anew for each run
 	std::filesystem::path scratch; // for files in use
 	std::filesystem::path keep;    // for inputs that fail
 	uint64_t seed = 1;

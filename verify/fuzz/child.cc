@@ -31,18 +31,6 @@ std::vector<char *> pointers(const std::vector<std::string> &list)
 	return p;
 }
 
-std::string beginning_of(const std::filesystem::path &path)
-{
-	std::string text(1 << 16, '\0');
-	int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text.data(), text.size());
-
-	if (fd >= 0)
-		close(fd);
-	text.resize(n < 0 ? 0 : static_cast<size_t>(n));
-	return text;
-}
-
 struct Actions {
 	posix_spawn_file_actions_t v;
 	Actions() { check(posix_spawn_file_actions_init(&v), "posix_spawn"); }
@@ -57,13 +45,25 @@ struct Attributes {
 
 } // namespace
 
+std::string beginning_of(const std::filesystem::path &path)
+{
+	std::string text(1 << 16, '\0');
+	int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text.data(), text.size());
+
+	if (fd >= 0)
+		close(fd);
+	text.resize(n < 0 ? 0 : static_cast<size_t>(n));
+	return text;
+}
+
 bool Outcome::exited(int code) const
 {
 	return WIFEXITED(status) && WEXITSTATUS(status) == code;
 }
 
 Outcome run_child(const std::vector<std::string> &argv, const std::vector<std::string> &env,
-		  const std::filesystem::path &err_file, unsigned int timeout_s)
+		  const std::filesystem::path &err_file, unsigned int timeout_s, const std::filesystem::path &out_file)
 {
 	Actions actions;
 	Attributes attributes;
@@ -71,7 +71,7 @@ Outcome run_child(const std::vector<std::string> &argv, const std::vector<std::s
 	pid_t pid;
 
 	posix_spawn_file_actions_addopen(&actions.v, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&actions.v, 1, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&actions.v, 1, out_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	posix_spawn_file_actions_addopen(&actions.v, 2, err_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	posix_spawnattr_setflags(&attributes.v, POSIX_SPAWN_SETPGROUP);
 	posix_spawnattr_setpgroup(&attributes.v, 0);

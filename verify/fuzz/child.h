@@ -15,8 +15,11 @@ struct Outcome {
 	bool exited(int code) const;
 };
 
-// Run it with no input, its output thrown away, in a process group of its own that does not outlive the call.
+// Run it with no input, its output thrown away or in a file, in a process group of its own that does not outlive the call.
 Outcome run_child(const std::vector<std::string> &argv, const std::vector<std::string> &env,
-		  const std::filesystem::path &err_file, unsigned int timeout_s);
+		  const std::filesystem::path &err_file, unsigned int timeout_s,
+		  const std::filesystem::path &out_file = "/dev/null");
+
+std::string beginning_of(const std::filesystem::path &path);
 
 } // namespace fuzz

@@ -34,13 +34,13 @@ std::string place_of_ub(const std::string &line)
 	return fmt::format("UBSan {}: {}", normal(line.substr(0, text)), what.substr(0, word));
 }
 
-// The frames that perf's own handler prints, without the handler's.
+// The frames that gdb or perf's own handler prints, without the handler's.
 std::string frames(const std::string &err)
 {
 	std::istringstream in(err);
 	std::string line, names;
 	int n = 0;
-	static const std::regex frame(R"(#[0-9]+ 0x[0-9a-f]+ in ([^ ]+))");
+	static const std::regex frame(R"(^ *#[0-9]+ +(?:0x[0-9a-f]+ in )?([^ ]+))");
 
 	while (n < 4 && std::getline(in, line)) {
 		std::smatch m;
@@ -51,7 +51,8 @@ std::string frames(const std::string &err)
 		std::string name = m[1];
 
 		if (name.find("dump_stack") != std::string::npos || name.find("sighandler") != std::string::npos ||
-		    name == "__restore_rt")
+		    name == "__restore_rt" || name == "<signal" || name.find("pthread_kill") != std::string::npos ||
+		    name.find("abort") != std::string::npos || name.find("raise") != std::string::npos)
 			continue;
 		names += (n++ ? " < " : "") + name;
 	}

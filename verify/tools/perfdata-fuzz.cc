@@ -12,6 +12,8 @@ int main(int argc, char **argv)
 	app.add_option("--perf", s.perf, "the perf to try")->required()->check(CLI::ExistingFile);
 	app.add_option("--corpus", s.corpus, "sound files to damage")->required()->check(CLI::ExistingFile);
 	app.add_option("--symfs", s.symfs, "where the mapped files are")->required()->check(CLI::ExistingDirectory);
+	app.add_option("--preload", s.preload, "preload.so: link perf once, not for each run")
+		->check(CLI::ExistingFile);
 	app.add_option("--scratch", s.scratch, "directory for files in use")->required()->check(CLI::ExistingDirectory);
 	app.add_option("--keep", s.keep, "directory for inputs that fail")->required();
 	app.add_option("--seed", s.seed, "which damage")->required();
