@@ -34,27 +34,39 @@ std::string place_of_ub(const std::string &line)
 	return fmt::format("UBSan {}: {}", normal(line.substr(0, text)), what.substr(0, word));
 }
 
-// The frames that gdb or perf's own handler prints, without the handler's.
+bool is_machinery(const std::string &function)
+{
+	static const std::regex machinery(
+		"__interceptor_.*|.*pthread_kill.*|.*abort.*|(__GI_)?raise|.*assert_fail.*|__libc_message|malloc_printerr|"
+		"dump_stack|sighandler.*|__restore_rt|<signal|refcount_.*");
+
+	return std::regex_match(function, machinery);
+}
+
+// The first frames of the stack that gdb, perf's own handler or a sanitizer prints: those that say where. The line,
+// where it is known, tells apart what goes wrong in one long function.
 std::string frames(const std::string &err)
 {
+	static const std::regex frame(R"(^ *#[0-9]+ +(?:0x[0-9a-f]+ in )?([^ ]+)(?: (.*))?)");
+	static const std::regex place(R"(([^ /]+/[^ /]+:[0-9]+)$)");
 	std::istringstream in(err);
 	std::string line, names;
 	int n = 0;
-	static const std::regex frame(R"(^ *#[0-9]+ +(?:0x[0-9a-f]+ in )?([^ ]+))");
 
-	while (n < 4 && std::getline(in, line)) {
+	while (n < 3 && std::getline(in, line)) {
 		std::smatch m;
 
-		if (!std::regex_search(line, m, frame))
+		// The stack ends where the numbers start again.
+		if (n && line.find("#0 ") != std::string::npos)
+			break;
+		if (!std::regex_search(line, m, frame) || is_machinery(m[1]))
 			continue;
+		names += (n ? " < " : "") + m[1].str();
 
-		std::string name = m[1];
+		std::string rest = normal(m[2]);
 
-		if (name.find("dump_stack") != std::string::npos || name.find("sighandler") != std::string::npos ||
-		    name == "__restore_rt" || name == "<signal" || name.find("pthread_kill") != std::string::npos ||
-		    name.find("abort") != std::string::npos || name.find("raise") != std::string::npos)
-			continue;
-		names += (n++ ? " < " : "") + name;
+		if (!n++ && std::regex_search(rest, m, place))
+			names += " " + m[1].str();
 	}
 	return names;
 }
@@ -79,14 +91,18 @@ std::optional<Verdict> judge(const Outcome &o)
 	if (o.hung)
 		return Verdict{Trouble::Hang, "hang"};
 
-	std::string line = line_with(o.err, "SUMMARY: AddressSanitizer");
+	// "==PID==ERROR: AddressSanitizer: KIND on address ..."
+	static constexpr std::string_view asan = "ERROR: AddressSanitizer: ";
+	size_t at = o.err.find(asan);
 
-	if (line.empty())
-		line = line_with(o.err, "ERROR: AddressSanitizer");
-	if (!line.empty())
-		return Verdict{Trouble::Report, normal(line)};
+	if (at != std::string::npos) {
+		std::string kind = o.err.substr(at + asan.size(), 64);
 
-	line = line_with(o.err, ": runtime error: ");
+		return Verdict{Trouble::Report, fmt::format("ASan {} {}", kind.substr(0, kind.find_first_of(": \n")),
+							    frames(o.err.substr(at)))};
+	}
+
+	std::string line = line_with(o.err, ": runtime error: ");
 	if (!line.empty())
 		return Verdict{Trouble::Report, place_of_ub(line)};
 

@@ -40,11 +40,17 @@ TEST(Verdict, SanitizerReportsCountWhateverTheStatus)
 	Outcome o;
 
 	o.err = "==12==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60 at pc 0x55\n"
-		"SUMMARY: AddressSanitizer: heap-buffer-overflow /a/b/util/session.c:12 in f\n";
+		"READ of size 8\n"
+		"    #0 0x7f in __interceptor_memcpy ../x/sanitizer_common.inc:827\n"
+		"    #1 0x55 in inner util/session.c:12\n"
+		"    #2 0x55 in outer /a/b/util/session.c:30\n"
+		"\n"
+		"0x60 is located 0 bytes after\n"
+		"    #0 0x7f in malloc ../x/malloc.cpp:1\n";
 	auto v = judge(o);
 	ASSERT_TRUE(v);
 	EXPECT_EQ(v->trouble, Trouble::Report);
-	EXPECT_EQ(v->signature, "SUMMARY: AddressSanitizer: heap-buffer-overflow util/session.c:12 in f");
+	EXPECT_EQ(v->signature, "ASan heap-buffer-overflow inner util/session.c:12 < outer");
 
 	o.err = "/a/b/util/hist.c:3:7: runtime error: signed integer overflow: 5 + 6\n";
 	v = judge(o);
