@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # The front door. Each target is a small program in scripts/, which says at its top what it does.
 
 export BASE TREE FORCE SIGNOFF
