@@ -16,18 +16,19 @@ struct Library {
 	uint8_t id_size; // 0: the file has none
 	uint64_t addr;
 	uint64_t pgoff;
+	uint64_t len;
 };
 
-// The libraries of specimen/, which are built with these build IDs. The first is mapped twice.
+// The libraries of specimen/, which are built with these build IDs. The first is mapped in two parts, whose distance
+// in memory is not that in the file.
 constexpr Library libraries[] = {
-	{"/specimen/libalpha.so", 0xa1, 20, 0x7f0000000000, 0},
-	{"/specimen/libalpha.so", 0xa1, 20, 0x7f0000010000, 0x1000},
-	{"/specimen/libbeta.so", 0xb2, 8, 0x7f0000020000, 0},
-	{"/specimen/libgamma.so", 0xc3, 16, 0x7f0000030000, 0},
-	{"/specimen/libdelta.so", 0, 0, 0x7f0000040000, 0},
-	{"//anon", 0, 0, 0x7f0000050000, 0},
+	{"/specimen/libalpha.so", 0xa1, 20, 0x7f0000000000, 0, 0x1000},
+	{"/specimen/libalpha.so", 0xa1, 20, 0x7f0000010000, 0x1000, 0x3000},
+	{"/specimen/libbeta.so", 0xb2, 8, 0x7f0000020000, 0, 0x4000},
+	{"/specimen/libgamma.so", 0xc3, 16, 0x7f0000030000, 0, 0x4000},
+	{"/specimen/libdelta.so", 0, 0, 0x7f0000040000, 0, 0x4000},
+	{"//anon", 0, 0, 0x7f0000050000, 0, 0x4000},
 };
-constexpr uint64_t map_len = 0x4000;
 constexpr uint64_t text_at = 0x1000; // of the specimen libraries, in the file
 constexpr uint64_t text_len = 0x400;
 constexpr uint64_t kernel_at = 0xffffffff81000000;
@@ -54,10 +55,12 @@ struct Recipe {
 constexpr uint64_t addresses = SAMPLE_IP | SAMPLE_CALLCHAIN;
 constexpr uint64_t entries = SAMPLE_BUILD_ID_OFFSET | SAMPLE_CALLCHAIN_BUILD_ID_OFFSET;
 
+// The same places in the same order for all that differ only in how they are told: what perf shows for them can be
+// compared.
 class Author {
 public:
 	Author(const Recipe &recipe, std::endian order)
-		: recipe_(recipe), rng_(mixed_seed(recipe.location, recipe.more)),
+		: recipe_(recipe), rng_(mixed_seed(recipe.more, recipe.events)),
 		  out_(order, recipe.pipe, events(recipe))
 	{
 	}
@@ -132,7 +135,7 @@ private:
 	{
 		out_.comm(stamp(pid), "specimen");
 		for (const Library &l : libraries)
-			out_.mmap2(stamp(pid), l.addr, map_len, l.pgoff, id_of(l), l.name);
+			out_.mmap2(stamp(pid), l.addr, l.len, l.pgoff, id_of(l), l.name);
 		out_.fork(stamp(pid + 1), pid);
 		out_.comm(stamp(pid + 1), "child");
 	}
@@ -141,7 +144,7 @@ private:
 	std::pair<uint64_t, Entry> user_place()
 	{
 		const Library &l = rng_.pick(libraries);
-		uint64_t offset = text_at + rng_.below(text_len);
+		uint64_t offset = (l.pgoff + l.len > text_at ? text_at : l.pgoff) + rng_.below(text_len);
 		uint64_t addr = l.addr + offset - l.pgoff;
 
 		return {addr, l.id_size ? Entry{id_of(l), offset} : Entry{{}, addr}};
