@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "build-id-index.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <perf/event.h>
+
+#include "build-id.h"
+#include "dso.h"
+#include "map.h"
+
+/* The part of a file that one map shows. */
+struct file_range {
+	struct build_id	build_id;
+	u64		start;
+	u64		end;
+	struct map	*map;
+	/** @unique: No other range shows a part of it. */
+	bool		unique;
+};
+
+#define NO_RANGE UINT_MAX
+
+struct build_id_index {
+	/** @generation: dso__build_id_generation() when the index was made. */
+	unsigned long	 generation;
+	/** @last: The unique range found last, likely to be searched for again, or NO_RANGE. */
+	unsigned int	 last;
+	unsigned int	 nr;
+	/** @ranges: Sorted by build ID, then by start. */
+	struct file_range ranges[];
+};
+
+static int build_id_cmp(const struct build_id *a, const struct build_id *b)
+{
+	/* Unused bytes are zero, so IDs that differ in padding alone are neighbours. */
+	return memcmp(a->data, b->data, sizeof(a->data));
+}
+
+static int file_range__cmp(const void *va, const void *vb)
+{
+	const struct file_range *a = va, *b = vb;
+	u64 a_start = map__start(a->map), b_start = map__start(b->map);
+	int ret = build_id_cmp(&a->build_id, &b->build_id);
+
+	if (ret)
+		return ret;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a_start != b_start)
+		return a_start < b_start ? -1 : 1;
+	return 0;
+}
+
+static void build_id_index__find_overlaps(struct build_id_index *index)
+{
+	struct file_range *widest = NULL;
+
+	for (unsigned int i = 0; i < index->nr; i++) {
+		struct file_range *range = &index->ranges[i];
+
+		range->unique = true;
+		if (!widest || build_id_cmp(&widest->build_id, &range->build_id)) {
+			widest = range;
+			continue;
+		}
+		if (range->start < widest->end)
+			widest->unique = range->unique = false;
+		if (range->end > widest->end)
+			widest = range;
+	}
+}
+
+/**
+ * build_id_index__new - index maps
+ * @maps: The maps. Those without a build ID are left out.
+ * @nr: Number of @maps.
+ *
+ * Return: the index, to be freed with build_id_index__delete(), or NULL.
+ */
+struct build_id_index *build_id_index__new(struct map **maps, unsigned int nr)
+{
+	struct build_id_index *index = malloc(sizeof(*index) + nr * sizeof(index->ranges[0]));
+
+	if (!index)
+		return NULL;
+
+	index->generation = dso__build_id_generation();
+	index->last = NO_RANGE;
+	index->nr = 0;
+	for (unsigned int i = 0; i < nr; i++) {
+		struct dso *dso = map__dso(maps[i]);
+		struct file_range *range = &index->ranges[index->nr];
+
+		if (!dso || !dso__has_build_id(dso) || dso__kernel(dso) != DSO_SPACE__USER ||
+		    map__mapping_type(maps[i]) != MAPPING_TYPE__DSO)
+			continue;
+
+		memset(&range->build_id, 0, sizeof(range->build_id));
+		build_id__init(&range->build_id, dso__bid(dso)->data, dso__bid(dso)->size);
+		range->start = map__pgoff(maps[i]);
+		range->end = range->start + map__size(maps[i]);
+		range->map = maps[i];
+		index->nr++;
+	}
+	qsort(index->ranges, index->nr, sizeof(index->ranges[0]), file_range__cmp);
+	build_id_index__find_overlaps(index);
+	return index;
+}
+
+void build_id_index__delete(struct build_id_index *index)
+{
+	free(index);
+}
+
+/** build_id_index__up_to_date - has no DSO got another build ID since? */
+bool build_id_index__up_to_date(const struct build_id_index *index)
+{
+	return index && index->generation == dso__build_id_generation();
+}
+
+static bool file_range__contains(const struct file_range *range, const struct build_id *bid,
+				 u64 offset)
+{
+	return offset >= range->start && offset < range->end &&
+	       build_id__equal(&range->build_id, bid);
+}
+
+static bool map__better(const struct map *a, const struct map *b)
+{
+	bool a_exec = map__prot(a) & PROT_EXEC, b_exec = map__prot(b) & PROT_EXEC;
+
+	if (a_exec != b_exec)
+		return a_exec;
+	return map__seq(a) > map__seq(b);
+}
+
+/**
+ * build_id_index__find - find the map of a place in a file
+ * @index: The index.
+ * @entry: The place, resolved.
+ *
+ * Where several maps show the place, one that is executable is taken, and of
+ * several of those the youngest: what a task had mapped before it called exec
+ * stays in its maps until something else takes the address.
+ *
+ * Return: the map without a reference, or NULL.
+ */
+struct map *build_id_index__find(struct build_id_index *index,
+				 const struct perf_build_id_offset *entry)
+{
+	const struct file_range *ranges = index->ranges;
+	unsigned int low = 0, high = index->nr, found = NO_RANGE;
+	struct build_id bid;
+
+	build_id__from_event(&bid, &entry->build_id);
+
+	if (index->last != NO_RANGE &&
+	    file_range__contains(&ranges[index->last], &bid, entry->offset))
+		return ranges[index->last].map;
+
+	/* Find the end of the ranges that start at or below the offset. */
+	while (low < high) {
+		unsigned int mid = low + (high - low) / 2;
+		int cmp = build_id_cmp(&ranges[mid].build_id, &bid);
+
+		if (cmp < 0 || (cmp == 0 && ranges[mid].start <= entry->offset))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+
+	while (low-- > 0 && build_id_cmp(&ranges[low].build_id, &bid) == 0) {
+		if (!file_range__contains(&ranges[low], &bid, entry->offset))
+			continue;
+		if (found == NO_RANGE || map__better(ranges[low].map, ranges[found].map))
+			found = low;
+	}
+	if (found == NO_RANGE)
+		return NULL;
+
+	index->last = ranges[found].unique ? found : NO_RANGE;
+	return ranges[found].map;
+}

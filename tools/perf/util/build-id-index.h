@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __PERF_BUILD_ID_INDEX_H
+#define __PERF_BUILD_ID_INDEX_H
+
+#include <linux/types.h>
+
+struct map;
+struct perf_build_id_offset;
+
+/**
+ * struct build_id_index - the maps of an address space by build ID and offset
+ *
+ * It borrows the maps: whoever owns it drops it when one of them goes. It is
+ * also out of date once a DSO has got another build ID.
+ */
+struct build_id_index;
+
+struct build_id_index *build_id_index__new(struct map **maps, unsigned int nr);
+void build_id_index__delete(struct build_id_index *index);
+bool build_id_index__up_to_date(const struct build_id_index *index);
+struct map *build_id_index__find(struct build_id_index *index,
+				 const struct perf_build_id_offset *entry);
+
+#endif /* __PERF_BUILD_ID_INDEX_H */

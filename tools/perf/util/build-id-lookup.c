@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the build ID + file offset entries of a sample are: in the maps of its
+ * thread, or else just in a DSO that the machine knows.
+ */
+#include "build-id-lookup.h"
+
+#include <stdint.h>
+#include <linux/err.h>
+#include <internal/rc_check.h>
+
+#include "build-id.h"
+#include "build-id-offset.h"
+#include "dso.h"
+#include "dsos.h"
+#include "event.h"
+#include "evsel.h"
+#include "hashmap.h"
+#include "machine.h"
+#include "map.h"
+#include "maps.h"
+#include "sample.h"
+#include "thread.h"
+
+static size_t dso_hash(long key, void *ctx __maybe_unused)
+{
+	return key;
+}
+
+static bool dso_equal(long a, long b, void *ctx __maybe_unused)
+{
+	return a == b;
+}
+
+/* A map that shows the whole file of @dso, and whose addresses are file offsets. */
+static struct map *map__new_whole_file(struct dso *dso)
+{
+	struct map *map = map__new2(/*start=*/0, dso);
+
+	if (map)
+		map__set_end(map, INT64_MAX);
+	return map;
+}
+
+/**
+ * machine__find_build_id_map - find a map of a file that the thread doesn't map
+ * @machine: The machine, any of whose DSOs with the build ID will do.
+ * @entry: The place in the file, resolved.
+ *
+ * The map is made when it is first asked for and kept with the machine, so
+ * there is one for each DSO at most.
+ *
+ * Return: a map, to be put by the caller, whose addresses are file offsets, or
+ * NULL if there is no such DSO.
+ */
+struct map *machine__find_build_id_map(struct machine *machine,
+				       const struct perf_build_id_offset *entry)
+{
+	struct build_id bid;
+	struct map *map = NULL;
+	struct dso *dso;
+	long key;
+
+	build_id__from_event(&bid, &entry->build_id);
+	dso = dsos__find_build_id(&machine->dsos, &bid);
+	if (!dso)
+		return NULL;
+
+	key = (long)RC_CHK_ACCESS(dso);
+	mutex_lock(&machine->build_id_maps_lock);
+	if (!machine->build_id_maps) {
+		machine->build_id_maps = hashmap__new(dso_hash, dso_equal, /*ctx=*/NULL);
+		if (IS_ERR(machine->build_id_maps))
+			machine->build_id_maps = NULL;
+	}
+	if (machine->build_id_maps && !hashmap__find(machine->build_id_maps, key, &map)) {
+		map = map__new_whole_file(dso);
+		if (map && hashmap__add(machine->build_id_maps, key, map))
+			map__zput(map);
+	}
+	map = map__get(map);
+	mutex_unlock(&machine->build_id_maps_lock);
+
+	dso__put(dso);
+	return map;
+}
+
+/** machine__delete_build_id_maps - put what machine__find_build_id_map() keeps */
+void machine__delete_build_id_maps(struct machine *machine)
+{
+	struct hashmap_entry *cur;
+	size_t bkt;
+
+	if (!machine->build_id_maps)
+		return;
+
+	hashmap__for_each_entry(machine->build_id_maps, cur, bkt)
+		map__put((struct map *)cur->pvalue);
+	hashmap__free(machine->build_id_maps);
+	machine->build_id_maps = NULL;
+}
+
+/**
+ * machine__locate_sample - give a sample addresses in place of file offsets
+ * @machine: The machine that the sample was taken on.
+ * @sample: The sample.
+ *
+ * Readers print, compare and unwind addresses. What a sample knows by build ID
+ * and offset alone gets the address that it has in the thread's maps at this
+ * time. Where the thread doesn't map the file, the offset stays.
+ */
+void machine__locate_sample(struct machine *machine, struct perf_sample *sample)
+{
+	const struct build_id_callchain *chain = sample->build_id_callchain;
+	bool need_ip = sample->has_build_id_offset && sample->evsel &&
+		       !(sample->evsel->core.attr.sample_type & PERF_SAMPLE_IP);
+	struct thread *thread;
+
+	if (!need_ip && !sample->callchain_copy)
+		return;
+
+	thread = machine__find_thread(machine, sample->pid, sample->tid);
+	if (!thread)
+		return;
+
+	if (need_ip)
+		maps__build_id_offset_ips(thread__maps(thread), &sample->build_id_offset, 1,
+					  &sample->ip);
+	if (chain && sample->callchain_copy)
+		maps__build_id_offset_ips(thread__maps(thread), chain->entries, chain->nr,
+					  sample->callchain_copy->ips);
+	thread__put(thread);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __PERF_BUILD_ID_LOOKUP_H
+#define __PERF_BUILD_ID_LOOKUP_H
+
+struct machine;
+struct map;
+struct perf_build_id_offset;
+struct perf_sample;
+
+struct map *machine__find_build_id_map(struct machine *machine,
+				       const struct perf_build_id_offset *entry);
+void machine__delete_build_id_maps(struct machine *machine);
+
+void machine__locate_sample(struct machine *machine, struct perf_sample *sample);
+
+#endif /* __PERF_BUILD_ID_LOOKUP_H */
