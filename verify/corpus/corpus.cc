@@ -248,6 +248,7 @@ std::vector<Specimen> corpus()
 		{"group", entries, SAMPLE_READ, false, false, 2},
 		{"group-plain", addresses, SAMPLE_READ, false, false, 2},
 		{"dwarf", entries | SAMPLE_CALLCHAIN, SAMPLE_REGS_USER | SAMPLE_STACK_USER},
+		{"dwarf-plain", addresses, SAMPLE_REGS_USER | SAMPLE_STACK_USER},
 		{"branches", entries, SAMPLE_BRANCH_STACK},
 		{"everything", entries, everything},
 		{"pipe", entries, 0, false, true, 2},
