@@ -13,6 +13,8 @@
 
 /* The part of a file that one map shows. */
 struct file_range {
+	/** @key: What the build ID starts with, enough to tell most apart. */
+	u64		key;
 	struct build_id	build_id;
 	u64		start;
 	u64		end;
@@ -33,25 +35,67 @@ struct build_id_index {
 	struct file_range ranges[];
 };
 
-static int build_id_cmp(const struct build_id *a, const struct build_id *b)
+static u64 build_id_key(const u8 *data)
 {
-	/* Unused bytes are zero, so IDs that differ in padding alone are neighbours. */
-	return memcmp(a->data, b->data, sizeof(a->data));
+	u64 key;
+
+	memcpy(&key, data, sizeof(key));
+	return key;
+}
+
+/* Unused bytes are zero, so IDs that differ in padding alone are neighbours. */
+static int build_id_cmp(const struct file_range *range, u64 key, const u8 *data)
+{
+	if (range->key != key)
+		return range->key < key ? -1 : 1;
+	return memcmp(range->build_id.data, data, sizeof(range->build_id.data));
+}
+
+/* Which of two maps of the same place is to be taken? */
+static bool map__better(const struct map *a, const struct map *b)
+{
+	bool a_exec = map__prot(a) & PROT_EXEC, b_exec = map__prot(b) & PROT_EXEC;
+
+	if (a_exec != b_exec)
+		return a_exec;
+	return map__seq(a) > map__seq(b);
 }
 
 static int file_range__cmp(const void *va, const void *vb)
 {
 	const struct file_range *a = va, *b = vb;
-	u64 a_start = map__start(a->map), b_start = map__start(b->map);
-	int ret = build_id_cmp(&a->build_id, &b->build_id);
+	int ret = build_id_cmp(a, b->key, b->build_id.data);
 
 	if (ret)
 		return ret;
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	if (a_start != b_start)
-		return a_start < b_start ? -1 : 1;
-	return 0;
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	return map__better(a->map, b->map) ? -1 : 1;
+}
+
+static bool same_build_id(const struct file_range *a, const struct file_range *b)
+{
+	return a->build_id.size == b->build_id.size &&
+	       !build_id_cmp(a, b->key, b->build_id.data);
+}
+
+/* Of ranges that are the same leave the best, which comes first. */
+static void build_id_index__drop_duplicates(struct build_id_index *index)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < index->nr; i++) {
+		const struct file_range *range = &index->ranges[i];
+		const struct file_range *prev = nr ? &index->ranges[nr - 1] : NULL;
+
+		if (prev && prev->start == range->start && prev->end == range->end &&
+		    same_build_id(prev, range))
+			continue;
+		index->ranges[nr++] = *range;
+	}
+	index->nr = nr;
 }
 
 static void build_id_index__find_overlaps(struct build_id_index *index)
@@ -62,7 +106,7 @@ static void build_id_index__find_overlaps(struct build_id_index *index)
 		struct file_range *range = &index->ranges[i];
 
 		range->unique = true;
-		if (!widest || build_id_cmp(&widest->build_id, &range->build_id)) {
+		if (!widest || build_id_cmp(widest, range->key, range->build_id.data)) {
 			widest = range;
 			continue;
 		}
@@ -100,12 +144,14 @@ struct build_id_index *build_id_index__new(struct map **maps, unsigned int nr)
 
 		memset(&range->build_id, 0, sizeof(range->build_id));
 		build_id__init(&range->build_id, dso__bid(dso)->data, dso__bid(dso)->size);
+		range->key = build_id_key(range->build_id.data);
 		range->start = map__pgoff(maps[i]);
 		range->end = range->start + map__size(maps[i]);
 		range->map = maps[i];
 		index->nr++;
 	}
 	qsort(index->ranges, index->nr, sizeof(index->ranges[0]), file_range__cmp);
+	build_id_index__drop_duplicates(index);
 	build_id_index__find_overlaps(index);
 	return index;
 }
@@ -121,20 +167,11 @@ bool build_id_index__up_to_date(const struct build_id_index *index)
 	return index && index->generation == dso__build_id_generation();
 }
 
-static bool file_range__contains(const struct file_range *range, const struct build_id *bid,
-				 u64 offset)
+static bool file_range__contains(const struct file_range *range, u64 key,
+				 const struct perf_build_id_offset *entry)
 {
-	return offset >= range->start && offset < range->end &&
-	       build_id__equal(&range->build_id, bid);
-}
-
-static bool map__better(const struct map *a, const struct map *b)
-{
-	bool a_exec = map__prot(a) & PROT_EXEC, b_exec = map__prot(b) & PROT_EXEC;
-
-	if (a_exec != b_exec)
-		return a_exec;
-	return map__seq(a) > map__seq(b);
+	return range->key == key && entry->offset >= range->start && entry->offset < range->end &&
+	       build_id__equal_event(&range->build_id, &entry->build_id);
 }
 
 /**
@@ -153,18 +190,15 @@ struct map *build_id_index__find(struct build_id_index *index,
 {
 	const struct file_range *ranges = index->ranges;
 	unsigned int low = 0, high = index->nr, found = NO_RANGE;
-	struct build_id bid;
+	u64 key = build_id_key(entry->build_id.data);
 
-	build_id__from_event(&bid, &entry->build_id);
-
-	if (index->last != NO_RANGE &&
-	    file_range__contains(&ranges[index->last], &bid, entry->offset))
+	if (index->last != NO_RANGE && file_range__contains(&ranges[index->last], key, entry))
 		return ranges[index->last].map;
 
 	/* Find the end of the ranges that start at or below the offset. */
 	while (low < high) {
 		unsigned int mid = low + (high - low) / 2;
-		int cmp = build_id_cmp(&ranges[mid].build_id, &bid);
+		int cmp = build_id_cmp(&ranges[mid], key, entry->build_id.data);
 
 		if (cmp < 0 || (cmp == 0 && ranges[mid].start <= entry->offset))
 			low = mid + 1;
@@ -172,11 +206,13 @@ struct map *build_id_index__find(struct build_id_index *index,
 			high = mid;
 	}
 
-	while (low-- > 0 && build_id_cmp(&ranges[low].build_id, &bid) == 0) {
-		if (!file_range__contains(&ranges[low], &bid, entry->offset))
+	while (low-- > 0 && ranges[low].key == key) {
+		if (!file_range__contains(&ranges[low], key, entry))
 			continue;
 		if (found == NO_RANGE || map__better(ranges[low].map, ranges[found].map))
 			found = low;
+		if (ranges[low].unique)
+			break;
 	}
 	if (found == NO_RANGE)
 		return NULL;
