@@ -2,6 +2,7 @@
 #include "dso-segments.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <linux/zalloc.h>
 
@@ -35,20 +36,29 @@ void dso_segments__clear(struct dso_segments *segs)
 	segs->nr = 0;
 }
 
+/* Is @pos in the @size bytes from @start, or just behind them if @end? */
+static bool contains(u64 start, u64 size, u64 pos, bool end)
+{
+	return pos >= start && (pos - start < size || (end && pos - start == size));
+}
+
 /**
  * dso_segments__offset_to_vaddr - the virtual address of code at a file offset
  * @segs: The segments.
- * @offset: The offset in the file, bytes.
+ * @offset: The offset in the file, bytes. It may be the end of a range, and
+ *          then just behind a segment.
  * @text_offset: Virtual address minus file offset of .text, taken where no
  *               segment has @offset.
  */
 u64 dso_segments__offset_to_vaddr(const struct dso_segments *segs, u64 offset, u64 text_offset)
 {
-	for (unsigned int i = 0; i < segs->nr; i++) {
-		const struct dso_segment *seg = &segs->segments[i];
+	for (int end = 0; end <= 1; end++) {
+		for (unsigned int i = 0; i < segs->nr; i++) {
+			const struct dso_segment *seg = &segs->segments[i];
 
-		if (offset >= seg->offset && offset - seg->offset < seg->size)
-			return offset - seg->offset + seg->vaddr;
+			if (contains(seg->offset, seg->size, offset, end))
+				return offset - seg->offset + seg->vaddr;
+		}
 	}
 	return offset + text_offset;
 }
@@ -61,11 +71,13 @@ u64 dso_segments__offset_to_vaddr(const struct dso_segments *segs, u64 offset, u
  */
 u64 dso_segments__vaddr_to_offset(const struct dso_segments *segs, u64 vaddr, u64 text_offset)
 {
-	for (unsigned int i = 0; i < segs->nr; i++) {
-		const struct dso_segment *seg = &segs->segments[i];
+	for (int end = 0; end <= 1; end++) {
+		for (unsigned int i = 0; i < segs->nr; i++) {
+			const struct dso_segment *seg = &segs->segments[i];
 
-		if (vaddr >= seg->vaddr && vaddr - seg->vaddr < seg->size)
-			return vaddr - seg->vaddr + seg->offset;
+			if (contains(seg->vaddr, seg->size, vaddr, end))
+				return vaddr - seg->vaddr + seg->offset;
+		}
 	}
 	return vaddr - text_offset;
 }
