@@ -37,6 +37,7 @@
 	.build_id = { .size = (_size), .data = { (_first), 0xab } },	\
 	.offset = (_offset),						\
 }
+
 #define UNRESOLVED(_word) { .offset = (_word) }
 
 /* A record with the entry of the sampled instruction, a callchain, or both. */
@@ -134,12 +135,14 @@ static int test__parse(struct test_suite *test __maybe_unused, int subtest __may
 			TEST_ASSERT_VAL("entry", !memcmp(&sample.build_id_offset, &sampled,
 							 sizeof(sampled)));
 			TEST_ASSERT_VAL("ip", sample.ip == 0x1234);
-			TEST_ASSERT_VAL("nr", sample.build_id_callchain->nr == ARRAY_SIZE(entries));
+			TEST_ASSERT_VAL("nr", sample.callchain->nr == ARRAY_SIZE(entries) &&
+					sample.build_id_callchain->nr == ARRAY_SIZE(entries));
 			TEST_ASSERT_VAL("entries", !memcmp(sample.build_id_callchain->entries,
 							   entries, sizeof(entries)));
-			TEST_ASSERT_VAL("words", sample.callchain->nr == ARRAY_SIZE(entries));
-			for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
-				TEST_ASSERT_VAL("word", sample.callchain->ips[i] == entries[i].offset);
+			for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+				TEST_ASSERT_VAL("word",
+						sample.callchain->ips[i] == entries[i].offset);
+			}
 			perf_sample__exit(&sample);
 		}
 	}
@@ -172,7 +175,8 @@ static int test__parse_invalid(struct test_suite *test __maybe_unused,
 	for (size_t i = 0; i < ARRAY_SIZE(nrs); i++) {
 		record__start(&rec, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
 		record__add_chain(&rec, nrs[i], &good, 1);
-		TEST_ASSERT_EQUAL("nr", parse_fails(PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET, &rec), 0);
+		TEST_ASSERT_EQUAL("nr", parse_fails(PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET, &rec),
+				  0);
 	}
 
 	record__start(&rec, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
@@ -314,7 +318,7 @@ static u64 locate(struct machine *machine, pid_t pid, const struct perf_build_id
 		struct map *map = maps__find_build_id_offset(thread__maps(thread), entry);
 
 		addr = map__unmap_ip(al.map, al.addr);
-		*in_thread = map != NULL;
+		*in_thread = !!map;
 		map__put(map);
 	}
 	addr_location__exit(&al);
@@ -351,15 +355,15 @@ static int test__lookup(struct test_suite *test __maybe_unused, int subtest __ma
 
 	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
 	/* In an order that is neither that of addresses nor of build IDs. */
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x80000, 0, PROT_EXEC, "/t/none", 0, 0), 0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x60000, 0, PROT_EXEC, "/t/66", 20, 0x66), 0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x30000, 0, PROT_EXEC, "/t/08", 8, 0x08), 0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x10000, 0x1000, PROT_EXEC, "/t/20", 20, 0x20),
-			  0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x50000, 0, PROT_EXEC, "/t/55", 20, 0x55), 0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x40000, 0, PROT_READ, "/t/55", 20, 0x55), 0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x20000, 0, PROT_EXEC, "/t/16", 16, 0x16), 0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x70000, 0, PROT_EXEC, "/t/66", 20, 0x66), 0);
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x80000, 0, PROT_EXEC, "/t/none", 0, 0));
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x60000, 0, PROT_EXEC, "/t/66", 20, 0x66));
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x30000, 0, PROT_EXEC, "/t/08", 8, 0x08));
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x10000, 0x1000, PROT_EXEC, "/t/20", 20,
+					0x20));
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x50000, 0, PROT_EXEC, "/t/55", 20, 0x55));
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x40000, 0, PROT_READ, "/t/55", 20, 0x55));
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x20000, 0, PROT_EXEC, "/t/16", 16, 0x16));
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x70000, 0, PROT_EXEC, "/t/66", 20, 0x66));
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u64 addr = locate(&machine, cases[i].pid, &cases[i].entry, &in_thread);
@@ -376,7 +380,7 @@ static int test__lookup(struct test_suite *test __maybe_unused, int subtest __ma
 	dso__set_build_id(dso, &bid);
 	dso__put(dso);
 	TEST_ASSERT_VAL("late", locate(&machine, PID, &late, &in_thread) == 0x80010 && in_thread);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x80000, 0, PROT_EXEC, "/t/16", 16, 0x16), 0);
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x80000, 0, PROT_EXEC, "/t/16", 16, 0x16));
 	TEST_ASSERT_VAL("gone", locate(&machine, PID, &late, &in_thread) == 0x10 && !in_thread);
 
 	machine__delete_threads(&machine);
@@ -400,14 +404,15 @@ static int test__locate(struct test_suite *test __maybe_unused, int subtest __ma
 
 	TEST_ASSERT_VAL("no memory", evsel);
 	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x10000, 0x1000, PROT_EXEC, "/t/20", 20, 0x20),
-			  0);
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x10000, 0x1000, PROT_EXEC, "/t/20", 20,
+					0x20));
 
 	record__start(&rec, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
 	record__add(&rec, &sampled, sizeof(sampled));
 	record__add_chain(&rec, ARRAY_SIZE(entries), entries, ARRAY_SIZE(entries));
 	TEST_ASSERT_EQUAL("parse", parse(evsel, &rec, &sample), 0);
-	sample.pid = sample.tid = PID;
+	sample.pid = PID;
+	sample.tid = PID;
 
 	machine__locate_sample(&machine, &sample);
 	TEST_ASSERT_VAL("ip", sample.ip == 0x10010);
@@ -465,9 +470,9 @@ static int test__convert(struct test_suite *test __maybe_unused, int subtest __m
 	conv = build_id_converter__new(&ops, &nr_dsos);
 	TEST_ASSERT_VAL("no memory", conv);
 	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x10000, 0x1000, PROT_EXEC, "/t/20", 20, 0x20),
-			  0);
-	TEST_ASSERT_EQUAL("map", add_map(&machine, PID, 0x20000, 0, PROT_EXEC, "/t/none", 0, 0), 0);
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x10000, 0x1000, PROT_EXEC, "/t/20", 20,
+					0x20));
+	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x20000, 0, PROT_EXEC, "/t/none", 0, 0));
 
 	record__start(&rec, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
 	record__add(&rec, words, sizeof(words));
@@ -475,7 +480,8 @@ static int test__convert(struct test_suite *test __maybe_unused, int subtest __m
 	record__start(&expect, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
 	record__add(&expect, expect_words, sizeof(expect_words));
 	record__add(&expect, &expect_entry, sizeof(expect_entry));
-	record__add_chain(&expect, ARRAY_SIZE(expect_chain), expect_chain, ARRAY_SIZE(expect_chain));
+	record__add_chain(&expect, ARRAY_SIZE(expect_chain), expect_chain,
+			  ARRAY_SIZE(expect_chain));
 
 	TEST_ASSERT_EQUAL("parse", parse(evsel, &rec, &sample), 0);
 	out = build_id_converter__sample(conv, (union perf_event *)&rec, &sample, &machine);

@@ -461,8 +461,11 @@ void build_id_converter__fprintf(const struct build_id_converter *conv, FILE *fp
 	const struct build_id_converter_stats *stats = &conv->stats;
 	u64 unresolved = stats->kernel + stats->no_map + stats->anonymous + stats->no_build_id;
 
-	fprintf(fp, "build-id offset: %" PRIu64 " samples, %" PRIu64 " entries, %" PRIu64 " resolved\n",
-		stats->samples, stats->resolved + unresolved, stats->resolved);
-	fprintf(fp, "build-id offset: not resolved: %" PRIu64 " kernel, %" PRIu64 " no mapping, %" PRIu64 " anonymous or JIT, %" PRIu64 " no build ID\n",
-		stats->kernel, stats->no_map, stats->anonymous, stats->no_build_id);
+	fprintf(fp, "build-id offset: %" PRIu64 " samples, %" PRIu64 " entries, ",
+		stats->samples, stats->resolved + unresolved);
+	fprintf(fp, "%" PRIu64 " resolved\n", stats->resolved);
+	fprintf(fp, "build-id offset: not resolved: %" PRIu64 " kernel, %" PRIu64 " no mapping, ",
+		stats->kernel, stats->no_map);
+	fprintf(fp, "%" PRIu64 " anonymous or JIT, %" PRIu64 " no build ID\n",
+		stats->anonymous, stats->no_build_id);
 }

@@ -110,8 +110,10 @@ static void build_id_index__find_overlaps(struct build_id_index *index)
 			widest = range;
 			continue;
 		}
-		if (range->start < widest->end)
-			widest->unique = range->unique = false;
+		if (range->start < widest->end) {
+			widest->unique = false;
+			range->unique = false;
+		}
 		if (range->end > widest->end)
 			widest = range;
 	}

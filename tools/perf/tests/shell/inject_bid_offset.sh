@@ -413,7 +413,8 @@ is_converted() {
 	local types
 	types=$(sample_types "$1")
 	[ -n "${types}" ] || fail "$1 has no sample types"
-	if grep -q -v -F "|BUILD_ID_OFFSET|" <<< "${types}" || grep -q -F "|IP|" <<< "${types}"; then
+	if grep -q -v -F "|BUILD_ID_OFFSET|" <<< "${types}" ||
+	   grep -q -F "|IP|" <<< "${types}"; then
 		fail "not converted: ${types}"
 	fi
 }
@@ -447,7 +448,8 @@ spins_in() {
 lines_right() {
 	local func=$1 dso=$2 first
 	first=$(line_of "${func}")
-	tr -d ' ' < "${dir}/to.txt" | awk -F ';' -v func_name="${func}" -v dso="${dso}" -v first="${first}" '
+	tr -d ' ' < "${dir}/to.txt" |
+		awk -F ';' -v func_name="${func}" -v dso="${dso}" -v first="${first}" '
 		{ all += $1 }
 		$2 == dso && $3 == "[.]" func_name {
 			split($4, at, ":")
@@ -581,7 +583,8 @@ case_truncated() {
 #
 
 case_several_events() {
-	record "${dir}/from" -e cpu-clock,task-clock -e page-faults/period=1/ -g -- sh -c "${prog}; ${prog}"
+	record "${dir}/from" -e cpu-clock,task-clock -e page-faults/period=1/ -g -- \
+		sh -c "${prog}; ${prog}"
 	convert "${dir}/from" "${dir}/to"
 	same_samples "${dir}/from" "${dir}/to"
 }
@@ -592,8 +595,9 @@ case_group() {
 	same_samples "${dir}/from" "${dir}/to"
 	same_output "${dir}/from" "${dir}/to" report --stdio -g none --group
 	# With what was read of each event.
-	if [ "$(perf report -D -i "${dir}/from" | grep -e "sample_read" -e "\.\.\.\.\. id " | md5sum)" != \
-	     "$(perf report -D -i "${dir}/to" | grep -e "sample_read" -e "\.\.\.\.\. id " | md5sum)" ]; then
+	local reads=(grep -e "sample_read" -e "\.\.\.\.\. id ")
+	if [ "$(perf report -D -i "${dir}/from" | "${reads[@]}" | md5sum)" != \
+	     "$(perf report -D -i "${dir}/to" | "${reads[@]}" | md5sum)" ]; then
 		fail "values read differ"
 	fi
 }
@@ -743,7 +747,8 @@ case_beyond_4g() {
 	"${dir}/big" || skip "it does not run"
 	layout spin_near big -- "${dir}/big"
 	needs_entry "${dir}/to" "$(build_id_of "${dir}/big")" "no entry is resolved"
-	grep -q -F "$(build_id_of "${dir}/big")+0x14000" "${dir}/dump.txt" || fail "no entry is beyond 4 GiB"
+	grep -q -F "$(build_id_of "${dir}/big")+0x14000" "${dir}/dump.txt" ||
+		fail "no entry is beyond 4 GiB"
 	rm -f "${dir}/big"
 }
 
@@ -835,7 +840,8 @@ case_replaced() {
 	replaced_lib mv
 	never_names "${dir}/to" spin_new
 	never_names "${dir}/from" spin_new
-	needs_entry "${dir}/to" "$(build_id_of "${dir}/libold.so")" "no entry has the ID of the old library"
+	needs_entry "${dir}/to" "$(build_id_of "${dir}/libold.so")" \
+		"no entry has the ID of the old library"
 	perf_cached buildid-cache --add "${dir}/libold.so"
 	same_layout spin_old libreplaced.so
 }
