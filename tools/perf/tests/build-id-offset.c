@@ -58,7 +58,8 @@ static void record__start(struct record *rec, u32 type, u16 misc)
 
 static void record__add(struct record *rec, const void *data, size_t size)
 {
-	memcpy((void *)rec + rec->header.size, data, size);
+	if (size)
+		memcpy((void *)rec + rec->header.size, data, size);
 	rec->header.size += size;
 }
 

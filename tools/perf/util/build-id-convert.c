@@ -109,18 +109,26 @@ void build_id_converter__delete(struct build_id_converter *conv)
  * Events that hold no address of user code in the fields in question stay as
  * they are: bpf-output, whose samples tell where a BPF program ran, and the
  * callchains of an event that leaves the user part to be unwound later.
+ *
+ * But without PERF_SAMPLE_IDENTIFIER the ID is found behind PERF_SAMPLE_IP, in
+ * the same place for all events. So then none keeps it.
  */
 u64 build_id_converter__sample_type(const struct perf_event_attr *attr)
 {
 	u64 type = attr->sample_type;
 
-	if (attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT)
-		return type;
+	bool movable_id = !(type & PERF_SAMPLE_IDENTIFIER);
+	bool bpf_output = attr->type == PERF_TYPE_SOFTWARE &&
+			  attr->config == PERF_COUNT_SW_BPF_OUTPUT;
 
-	if ((type & PERF_SAMPLE_IP) && !(type & PERF_SAMPLE_BUILD_ID_OFFSET)) {
+	if ((type & PERF_SAMPLE_IP) &&
+	    (movable_id || !(bpf_output || (type & PERF_SAMPLE_BUILD_ID_OFFSET)))) {
 		type &= ~(u64)PERF_SAMPLE_IP;
 		type |= PERF_SAMPLE_BUILD_ID_OFFSET;
 	}
+	if (bpf_output)
+		return type;
+
 	if ((type & PERF_SAMPLE_CALLCHAIN) && !attr->exclude_callchain_user &&
 	    !(type & PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET)) {
 		type &= ~(u64)PERF_SAMPLE_CALLCHAIN;
@@ -259,6 +267,11 @@ static void conversion__address(struct conversion *c, u64 addr,
 		stats->no_map++;
 		return;
 	}
+	/* No file is that long, the map's offset is wrong. */
+	if (map__map_ip(c->map, addr) > INT64_MAX) {
+		stats->no_map++;
+		return;
+	}
 	++*c->map_stat;
 	if (c->build_id.size) {
 		entry->build_id = c->build_id;
@@ -344,6 +357,7 @@ union perf_event *build_id_converter__sample(struct build_id_converter *conv,
 	const struct perf_event_attr *attr = &sample->evsel->core.attr;
 	u64 type = build_id_converter__sample_type(attr);
 	u64 added = type & ~attr->sample_type;
+	u64 removed = attr->sample_type & ~type;
 	union perf_event *copy = (union perf_event *)conv->event_copy;
 	const void *end = (void *)event + event->header.size;
 	const void *entries_at = end, *rest = event->sample.array;
@@ -351,8 +365,15 @@ union perf_event *build_id_converter__sample(struct build_id_converter *conv,
 	const void *out_end = conv->event_copy + RECORD_MAX_SIZE;
 	struct conversion c;
 
-	if (!added)
+	if (!removed)
 		return event;
+
+	/* They would come to stand where the entries belong. */
+	if (sample->parsed_size != event->header.size) {
+		pr_err("ERROR: at offset %#" PRIx64 ": %d bytes behind the fields of a sample\n",
+		       sample->file_offset, event->header.size - sample->parsed_size);
+		return ERR_PTR(-EINVAL);
+	}
 
 	/* An entry goes before a callchain of entries that is there already. */
 	if ((type & ~added & PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET) && sample->build_id_callchain)
@@ -361,7 +382,7 @@ union perf_event *build_id_converter__sample(struct build_id_converter *conv,
 	conversion__start(&c, conv, sample, machine);
 	copy->header = event->header;
 
-	if (added & PERF_SAMPLE_BUILD_ID_OFFSET) {
+	if (removed & PERF_SAMPLE_IP) {
 		const __u64 *ip = event->sample.array;
 
 		if (type & PERF_SAMPLE_IDENTIFIER)

@@ -42,6 +42,12 @@ static struct map *map__new_whole_file(struct dso *dso)
 	return map;
 }
 
+/** map__is_whole_file - is this a map that machine__find_build_id_map() made? */
+bool map__is_whole_file(const struct map *map)
+{
+	return map__start(map) == 0 && map__end(map) == INT64_MAX;
+}
+
 /**
  * machine__find_build_id_map - find a map of a file that the thread doesn't map
  * @machine: The machine, any of whose DSOs with the build ID will do.

@@ -228,9 +228,10 @@ int perf_sample__merge_build_id_callchain(struct perf_sample *sample,
 					  const struct perf_sample *deferred)
 {
 	const struct build_id_callchain *tail = deferred->build_id_callchain;
-	struct build_id_callchain *chain, *head = sample->build_id_callchain;
+	const struct build_id_callchain *head = sample->build_id_callchain;
 	const struct perf_build_id_offset *sampled;
 	u64 first_frame, nr_head, nr_tail;
+	struct build_id_callchain *chain;
 
 	if (!tail)
 		return -EINVAL;
@@ -244,17 +245,23 @@ int perf_sample__merge_build_id_callchain(struct perf_sample *sample,
 		sample->deferred_build_id_offset = false;
 	}
 
-	if (!sample->deferred_build_id_callchain)
+	/* The entries complete a callchain in words, too: none other may come. */
+	if (!sample->deferred_build_id_callchain && !sample->deferred_callchain)
 		return 0;
 
-	nr_head = head->nr - 1;
+	nr_head = sample->callchain->nr - 1;
 	nr_tail = tail->nr - first_frame;
-	chain = malloc(build_id_callchain__size(nr_head + nr_tail));
+	chain = calloc(1, build_id_callchain__size(nr_head + nr_tail));
 	if (!chain)
 		return -ENOMEM;
 
 	chain->nr = nr_head + nr_tail;
-	memcpy(chain->entries, head->entries, nr_head * sizeof(chain->entries[0]));
+	for (u64 i = 0; i < nr_head; i++) {
+		if (head)
+			chain->entries[i] = head->entries[i];
+		else
+			chain->entries[i].offset = sample->callchain->ips[i];
+	}
 	memcpy(&chain->entries[nr_head], &tail->entries[first_frame],
 	       nr_tail * sizeof(chain->entries[0]));
 
@@ -262,6 +269,7 @@ int perf_sample__merge_build_id_callchain(struct perf_sample *sample,
 	sample->build_id_callchain_copy = chain;
 	sample->build_id_callchain = chain;
 	sample->deferred_build_id_callchain = false;
+	sample->deferred_callchain = false;
 	return perf_sample__copy_offsets(sample);
 }
 
