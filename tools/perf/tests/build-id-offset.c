@@ -485,7 +485,7 @@ static int test__convert(struct test_suite *test __maybe_unused, int subtest __m
 			  ARRAY_SIZE(expect_chain));
 
 	TEST_ASSERT_EQUAL("parse", parse(evsel, &rec, &sample), 0);
-	out = build_id_converter__sample(conv, (union perf_event *)&rec, &sample, &machine);
+	out = build_id_converter__event(conv, (union perf_event *)&rec, &sample, &machine);
 	TEST_ASSERT_VAL("converted", !IS_ERR(out));
 	TEST_ASSERT_VAL("size", out->header.size == expect.header.size);
 	TEST_ASSERT_VAL("record", !memcmp(out, &expect, expect.header.size));
@@ -496,7 +496,7 @@ static int test__convert(struct test_suite *test __maybe_unused, int subtest __m
 	evsel->core.attr.sample_type = build_id_converter__sample_type(&evsel->core.attr);
 	evsel->sample_size = __evsel__sample_size(evsel->core.attr.sample_type);
 	TEST_ASSERT_EQUAL("parse", parse(evsel, &expect, &sample), 0);
-	out = build_id_converter__sample(conv, (union perf_event *)&expect, &sample, &machine);
+	out = build_id_converter__event(conv, (union perf_event *)&expect, &sample, &machine);
 	TEST_ASSERT_VAL("as it is", out == (union perf_event *)&expect);
 	perf_sample__exit(&sample);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <internal/rc_check.h>
 #include <linux/err.h>
+#include <linux/kernel.h>
 #include <linux/perf_event.h>
 
 #include "addr_location.h"
@@ -35,8 +36,10 @@ struct build_id_converter_stats {
 	u64 no_map;
 	u64 anonymous;
 	u64 no_build_id;
-	/** @cut: Frames that had no room in their record. */
-	u64 cut;
+	/** @frames_cut: Frames that had no room in their record. */
+	u64 frames_cut;
+	/** @stacks_cut: User stack dumps that were shortened to make room. */
+	u64 stacks_cut;
 };
 
 struct build_id_converter {
@@ -51,9 +54,6 @@ struct build_id_converter {
 
 /* Records have 16 bits for their size, and it is a multiple of 8. */
 #define RECORD_MAX_SIZE (PERF_SAMPLE_MAX_SIZE - sizeof(u64))
-
-/* An entry and a callchain of none. */
-#define ENTRIES_MIN_SIZE (sizeof(struct perf_build_id_offset) + sizeof(u64))
 
 static size_t dso_hash(long key, void *ctx __maybe_unused)
 {
@@ -100,41 +100,6 @@ void build_id_converter__delete(struct build_id_converter *conv)
 		dso__put((struct dso *)cur->pvalue);
 	hashmap__clear(&conv->dsos);
 	free(conv);
-}
-
-/**
- * build_id_converter__sample_type - what becomes of an event's sample_type
- * @attr: The event.
- *
- * Events that hold no address of user code in the fields in question stay as
- * they are: bpf-output, whose samples tell where a BPF program ran, and the
- * callchains of an event that leaves the user part to be unwound later.
- *
- * But without PERF_SAMPLE_IDENTIFIER the ID is found behind PERF_SAMPLE_IP, in
- * the same place for all events. So then none keeps it.
- */
-u64 build_id_converter__sample_type(const struct perf_event_attr *attr)
-{
-	u64 type = attr->sample_type;
-
-	bool movable_id = !(type & PERF_SAMPLE_IDENTIFIER);
-	bool bpf_output = attr->type == PERF_TYPE_SOFTWARE &&
-			  attr->config == PERF_COUNT_SW_BPF_OUTPUT;
-
-	if ((type & PERF_SAMPLE_IP) &&
-	    (movable_id || !(bpf_output || (type & PERF_SAMPLE_BUILD_ID_OFFSET)))) {
-		type &= ~(u64)PERF_SAMPLE_IP;
-		type |= PERF_SAMPLE_BUILD_ID_OFFSET;
-	}
-	if (bpf_output)
-		return type;
-
-	if ((type & PERF_SAMPLE_CALLCHAIN) && !attr->exclude_callchain_user &&
-	    !(type & PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET)) {
-		type &= ~(u64)PERF_SAMPLE_CALLCHAIN;
-		type |= PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET;
-	}
-	return type;
 }
 
 /* One record on its way. */
@@ -304,7 +269,7 @@ static void *conversion__callchain(struct conversion *c, const struct ip_callcha
 
 	chain->nr = words->nr;
 	if (chain->nr > room) {
-		c->conv->stats.cut += chain->nr - room;
+		c->conv->stats.frames_cut += chain->nr - room;
 		chain->nr = room;
 	}
 
@@ -339,20 +304,40 @@ static bool within(const union perf_event *event, const void *start, const void 
 	       end <= (const void *)event + event->header.size;
 }
 
-/**
- * build_id_converter__sample - convert a sample
- * @conv: The converter.
- * @event: The sample's record.
- * @sample: The sample, parsed from @event.
- * @machine: The machine it was taken on, as far as events before it tell.
+/* Bytes of the entries that become of the fields in @added. */
+static size_t entries_size(u64 added, u64 nr)
+{
+	size_t size = 0;
+
+	if (added & PERF_SAMPLE_BUILD_ID_OFFSET)
+		size += sizeof(struct perf_build_id_offset);
+	if (added & PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET)
+		size += build_id_callchain__size(nr);
+	return size;
+}
+
+/*
+ * Take about @bytes from the dump of the user stack at @data, with the outermost
+ * frames on it, in a record that goes on to @end. The kernel does so too: a dump
+ * gets what the other fields leave.
  *
- * Return: @event if there is nothing to convert, else a record that is valid
- * until the next call, or an ERR_PTR.
+ * Return: the new end.
  */
-union perf_event *build_id_converter__sample(struct build_id_converter *conv,
-					     union perf_event *event,
-					     struct perf_sample *sample,
-					     struct machine *machine)
+static void *shorten_stack(void *data, void *end, size_t bytes)
+{
+	__u64 *size = data - sizeof(*size);
+	__u64 *dyn_size = data + *size;
+	/* Without any data there is no dyn_size either. */
+	size_t cut = min_t(size_t, PERF_ALIGN(bytes, sizeof(u64)), *size - sizeof(u64));
+
+	*size -= cut;
+	*dyn_size = min(*dyn_size, *size);
+	memmove(data + *size, dyn_size, end - (void *)dyn_size);
+	return end - cut;
+}
+
+static union perf_event *convert_sample(struct build_id_converter *conv, union perf_event *event,
+					struct perf_sample *sample, struct machine *machine)
 {
 	const struct perf_event_attr *attr = &sample->evsel->core.attr;
 	u64 type = build_id_converter__sample_type(attr);
@@ -363,6 +348,8 @@ union perf_event *build_id_converter__sample(struct build_id_converter *conv,
 	const void *entries_at = end, *rest = event->sample.array;
 	void *out = copy->sample.array;
 	const void *out_end = conv->event_copy + RECORD_MAX_SIZE;
+	u64 nr = sample->callchain ? sample->callchain->nr : 0;
+	ssize_t lacking;
 	struct conversion c;
 
 	if (!removed)
@@ -406,8 +393,16 @@ union perf_event *build_id_converter__sample(struct build_id_converter *conv,
 		goto out;
 	}
 	out = copy_range(out, rest, entries_at);
+	out_end -= end - entries_at;
 
-	if (out_end - out < (end - entries_at) + (ssize_t)ENTRIES_MIN_SIZE) {
+	lacking = out - out_end + entries_size(added, nr);
+	if (lacking > 0 && sample->user_stack.data) {
+		void *stack = out - (entries_at - (void *)sample->user_stack.data);
+
+		out = shorten_stack(stack, out, lacking);
+		conv->stats.stacks_cut++;
+	}
+	if (out_end - out < (ssize_t)entries_size(added, /*nr=*/0)) {
 		pr_err("ERROR: at offset %#" PRIx64 ": sample of %u bytes has no room for a build ID offset\n",
 		       sample->file_offset, event->header.size);
 		c.err = -E2BIG;
@@ -429,19 +424,8 @@ out:
 	return c.err ? ERR_PTR(c.err) : copy;
 }
 
-/**
- * build_id_converter__deferred - convert a deferred callchain
- * @conv: The converter.
- * @event: A PERF_RECORD_CALLCHAIN_DEFERRED.
- * @sample: Parsed from @event.
- * @machine: The machine it was taken on.
- *
- * Return: as build_id_converter__sample().
- */
-union perf_event *build_id_converter__deferred(struct build_id_converter *conv,
-					       union perf_event *event,
-					       struct perf_sample *sample,
-					       struct machine *machine)
+static union perf_event *convert_deferred(struct build_id_converter *conv, union perf_event *event,
+					  struct perf_sample *sample, struct machine *machine)
 {
 	union perf_event *copy = (union perf_event *)conv->event_copy;
 	const struct ip_callchain *words = sample->callchain;
@@ -470,10 +454,39 @@ union perf_event *build_id_converter__deferred(struct build_id_converter *conv,
 	return c.err ? ERR_PTR(c.err) : copy;
 }
 
-/** build_id_converter__frames_cut - how many frames had no room in their record? */
-u64 build_id_converter__frames_cut(const struct build_id_converter *conv)
+/**
+ * build_id_converter__event - convert a sample or a deferred callchain
+ * @conv: The converter.
+ * @event: A PERF_RECORD_SAMPLE or PERF_RECORD_CALLCHAIN_DEFERRED.
+ * @sample: Parsed from @event.
+ * @machine: The machine it was taken on, as far as events before it tell.
+ *
+ * Return: @event if there is nothing to convert, else a record that is valid
+ * until the next call, or an ERR_PTR.
+ */
+union perf_event *build_id_converter__event(struct build_id_converter *conv,
+					    union perf_event *event,
+					    struct perf_sample *sample, struct machine *machine)
 {
-	return conv->stats.cut;
+	if (event->header.type == PERF_RECORD_CALLCHAIN_DEFERRED)
+		return convert_deferred(conv, event, sample, machine);
+
+	return convert_sample(conv, event, sample, machine);
+}
+
+/** build_id_converter__warn_cut - say what had no room in its record */
+void build_id_converter__warn_cut(const struct build_id_converter *conv)
+{
+	const struct build_id_converter_stats *stats = &conv->stats;
+
+	if (stats->frames_cut) {
+		pr_warning("WARNING: %" PRIu64 " frames cut from callchains, their samples had no room for them.\n",
+			   stats->frames_cut);
+	}
+	if (stats->stacks_cut) {
+		pr_warning("WARNING: %" PRIu64 " user stack dumps shortened to make room in their samples.\n",
+			   stats->stacks_cut);
+	}
 }
 
 /** build_id_converter__fprintf - print what became of the addresses */

@@ -36,15 +36,13 @@ struct build_id_converter *build_id_converter__new(const struct build_id_convert
 void build_id_converter__delete(struct build_id_converter *conv);
 
 u64 build_id_converter__sample_type(const struct perf_event_attr *attr);
-union perf_event *build_id_converter__sample(struct build_id_converter *conv,
-					     union perf_event *event,
-					     struct perf_sample *sample,
-					     struct machine *machine);
-union perf_event *build_id_converter__deferred(struct build_id_converter *conv,
-					       union perf_event *event,
-					       struct perf_sample *sample,
-					       struct machine *machine);
-u64 build_id_converter__frames_cut(const struct build_id_converter *conv);
+void build_id_converter__attr_event(union perf_event *event);
+void build_id_converter__event_desc(void *section, size_t size);
+
+union perf_event *build_id_converter__event(struct build_id_converter *conv,
+					    union perf_event *event,
+					    struct perf_sample *sample, struct machine *machine);
+void build_id_converter__warn_cut(const struct build_id_converter *conv);
 void build_id_converter__fprintf(const struct build_id_converter *conv, FILE *fp);
 
 #endif /* __PERF_BUILD_ID_CONVERT_H */

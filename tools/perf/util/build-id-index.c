@@ -24,12 +24,14 @@ struct file_range {
 };
 
 #define NO_RANGE UINT_MAX
+/* A callchain goes through a few files, again and again. */
+#define NR_RECENT 16
 
 struct build_id_index {
 	/** @generation: dso__build_id_generation() when the index was made. */
 	unsigned long	 generation;
-	/** @last: The unique range found last, likely to be searched for again, or NO_RANGE. */
-	unsigned int	 last;
+	/** @recent: Unique ranges found last, in slots by key, or NO_RANGE. */
+	unsigned int	 recent[NR_RECENT];
 	unsigned int	 nr;
 	/** @ranges: Sorted by build ID, then by start. */
 	struct file_range ranges[];
@@ -134,7 +136,8 @@ struct build_id_index *build_id_index__new(struct map **maps, unsigned int nr)
 		return NULL;
 
 	index->generation = dso__build_id_generation();
-	index->last = NO_RANGE;
+	for (unsigned int i = 0; i < NR_RECENT; i++)
+		index->recent[i] = NO_RANGE;
 	index->nr = 0;
 	for (unsigned int i = 0; i < nr; i++) {
 		struct dso *dso = map__dso(maps[i]);
@@ -169,11 +172,24 @@ bool build_id_index__up_to_date(const struct build_id_index *index)
 	return index && index->generation == dso__build_id_generation();
 }
 
+/* IDs of one size with the same key differ in the other bytes, or not at all. */
+static bool file_range__has_build_id(const struct file_range *range,
+				     const struct perf_build_id *build_id)
+{
+	const size_t key_size = sizeof(range->key);
+
+	if (range->build_id.size == build_id->size &&
+	    !memcmp(&range->build_id.data[key_size], &build_id->data[key_size],
+		    sizeof(build_id->data) - key_size))
+		return true;
+	return build_id__equal_event(&range->build_id, build_id);
+}
+
 static bool file_range__contains(const struct file_range *range, u64 key,
 				 const struct perf_build_id_offset *entry)
 {
 	return range->key == key && entry->offset >= range->start && entry->offset < range->end &&
-	       build_id__equal_event(&range->build_id, &entry->build_id);
+	       file_range__has_build_id(range, &entry->build_id);
 }
 
 /**
@@ -193,9 +209,10 @@ struct map *build_id_index__find(struct build_id_index *index,
 	const struct file_range *ranges = index->ranges;
 	unsigned int low = 0, high = index->nr, found = NO_RANGE;
 	u64 key = build_id_key(entry->build_id.data);
+	unsigned int *recent = &index->recent[key % NR_RECENT];
 
-	if (index->last != NO_RANGE && file_range__contains(&ranges[index->last], key, entry))
-		return ranges[index->last].map;
+	if (*recent != NO_RANGE && file_range__contains(&ranges[*recent], key, entry))
+		return ranges[*recent].map;
 
 	/* Find the end of the ranges that start at or below the offset. */
 	while (low < high) {
@@ -219,6 +236,7 @@ struct map *build_id_index__find(struct build_id_index *index,
 	if (found == NO_RANGE)
 		return NULL;
 
-	index->last = ranges[found].unique ? found : NO_RANGE;
+	if (ranges[found].unique)
+		*recent = found;
 	return ranges[found].map;
 }

@@ -14,7 +14,6 @@
 #include "dso.h"
 #include "dsos.h"
 #include "event.h"
-#include "evsel.h"
 #include "hashmap.h"
 #include "machine.h"
 #include "map.h"
@@ -118,8 +117,7 @@ void machine__delete_build_id_maps(struct machine *machine)
 void machine__locate_sample(struct machine *machine, struct perf_sample *sample)
 {
 	const struct build_id_callchain *chain = sample->build_id_callchain;
-	bool need_ip = sample->has_build_id_offset && sample->evsel &&
-		       !(sample->evsel->core.attr.sample_type & PERF_SAMPLE_IP);
+	bool need_ip = sample->has_build_id_offset && !perf_sample__has_recorded_ip(sample);
 	struct thread *thread;
 
 	if (!need_ip && !sample->callchain_copy)

@@ -67,7 +67,8 @@ static void build_id_offset__unswap(struct perf_build_id_offset *entry)
 	mem_bswap_64(&entry->build_id, sizeof(entry->build_id));
 }
 
-static bool sample__has_address(const struct perf_sample *sample)
+/** perf_sample__has_recorded_ip - is sample->ip from the record, not made of an entry? */
+bool perf_sample__has_recorded_ip(const struct perf_sample *sample)
 {
 	return sample->evsel && (sample->evsel->core.attr.sample_type & PERF_SAMPLE_IP);
 }
@@ -102,7 +103,7 @@ int perf_sample__parse_build_id_offset(struct perf_sample *sample, const __u64 *
 	if (!build_id_offset__valid(entry))
 		return -EFAULT;
 
-	if (!sample__has_address(sample))
+	if (!perf_sample__has_recorded_ip(sample))
 		sample->ip = entry->offset;
 	return 0;
 }
@@ -240,7 +241,7 @@ int perf_sample__merge_build_id_callchain(struct perf_sample *sample,
 	if (sample->deferred_build_id_offset) {
 		if (sampled)
 			sample->build_id_offset = *sampled;
-		if (!sample__has_address(sample))
+		if (!perf_sample__has_recorded_ip(sample))
 			sample->ip = sample->build_id_offset.offset;
 		sample->deferred_build_id_offset = false;
 	}

@@ -37,6 +37,8 @@ static inline bool perf_sample__awaits_build_ids(const struct perf_sample *sampl
 
 int build_id_offset__snprintf(const struct perf_build_id_offset *entry, char *bf, size_t size);
 
+bool perf_sample__has_recorded_ip(const struct perf_sample *sample);
+
 int perf_sample__parse_build_id_offset(struct perf_sample *sample, const __u64 *array,
 				       bool swapped);
 int perf_sample__parse_build_id_callchain(struct perf_sample *sample, const __u64 *array,

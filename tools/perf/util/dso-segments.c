@@ -36,10 +36,27 @@ void dso_segments__clear(struct dso_segments *segs)
 	segs->nr = 0;
 }
 
-/* Is @pos in the @size bytes from @start, or just behind them if @end? */
-static bool contains(u64 start, u64 size, u64 pos, bool end)
+/*
+ * The segment of an offset, or of a virtual address if @vaddr. Only when there
+ * is none the one that ends there.
+ */
+static const struct dso_segment *dso_segments__find(const struct dso_segments *segs, u64 pos,
+						    bool vaddr)
 {
-	return pos >= start && (pos - start < size || (end && pos - start == size));
+	const struct dso_segment *before = NULL;
+
+	for (unsigned int i = 0; i < segs->nr; i++) {
+		const struct dso_segment *seg = &segs->segments[i];
+		u64 start = vaddr ? seg->vaddr : seg->offset;
+
+		if (pos < start)
+			continue;
+		if (pos - start < seg->size)
+			return seg;
+		if (pos - start == seg->size && !before)
+			before = seg;
+	}
+	return before;
 }
 
 /**
@@ -52,15 +69,9 @@ static bool contains(u64 start, u64 size, u64 pos, bool end)
  */
 u64 dso_segments__offset_to_vaddr(const struct dso_segments *segs, u64 offset, u64 text_offset)
 {
-	for (int end = 0; end <= 1; end++) {
-		for (unsigned int i = 0; i < segs->nr; i++) {
-			const struct dso_segment *seg = &segs->segments[i];
+	const struct dso_segment *seg = dso_segments__find(segs, offset, /*vaddr=*/false);
 
-			if (contains(seg->offset, seg->size, offset, end))
-				return offset - seg->offset + seg->vaddr;
-		}
-	}
-	return offset + text_offset;
+	return seg ? offset - seg->offset + seg->vaddr : offset + text_offset;
 }
 
 /**
@@ -71,13 +82,7 @@ u64 dso_segments__offset_to_vaddr(const struct dso_segments *segs, u64 offset, u
  */
 u64 dso_segments__vaddr_to_offset(const struct dso_segments *segs, u64 vaddr, u64 text_offset)
 {
-	for (int end = 0; end <= 1; end++) {
-		for (unsigned int i = 0; i < segs->nr; i++) {
-			const struct dso_segment *seg = &segs->segments[i];
+	const struct dso_segment *seg = dso_segments__find(segs, vaddr, /*vaddr=*/true);
 
-			if (contains(seg->vaddr, seg->size, vaddr, end))
-				return vaddr - seg->vaddr + seg->offset;
-		}
-	}
-	return vaddr - text_offset;
+	return seg ? vaddr - seg->vaddr + seg->offset : vaddr - text_offset;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# perf inject --buildid-offset gives the same reports (exclusive)
 # SPDX-License-Identifier: GPL-2.0
+# perf inject --buildid-offset gives the same reports (exclusive)
 
 # shellcheck disable=SC2317 # cases are called by name
 # Profiles are converted, and must then be reported as before. What code was
@@ -528,6 +528,9 @@ case_pipe_to_pipe() {
 	record - -e cpu-clock -g -- "${prog}" > "${dir}/from.pipe"
 	perf_cached inject --buildid-offset < "${dir}/from.pipe" > "${dir}/to.pipe"
 	same_samples "${dir}/from.pipe" "${dir}/to.pipe"
+	perf report --header-only -i - < "${dir}/to.pipe" > "${dir}/header"
+	grep -q "sample_type = .*|BUILD_ID_OFFSET" "${dir}/header" ||
+		fail "the header has the events as they were"
 	spins_in "${dir}/to.pipe" spin_near prog
 }
 
@@ -619,6 +622,18 @@ case_dwarf() {
 	show "${dir}/to" script | grep call_outer > /dev/null || fail "callchains are not unwound"
 }
 
+# Samples of 64 KiB: the entries must find room.
+case_largest_stack_dump() {
+	has_feature dwarf-unwind ||
+		skip "perf cannot unwind"
+	record "${dir}/from" "${user_event[@]}" -c 4000000 --call-graph dwarf,65528 -- "${prog}"
+	perf_cached inject --buildid-offset -i "${dir}/from" -o "${dir}/to" 2> "${dir}/stderr"
+	grep -q "stack dumps shortened" "${dir}/stderr" || fail "nobody is told that data were cut"
+	is_converted "${dir}/to"
+	same_samples "${dir}/from" "${dir}/to"
+	show "${dir}/to" script | grep call_outer > /dev/null || fail "callchains are not unwound"
+}
+
 case_compressed() {
 	has_feature zstd || skip "perf cannot compress"
 	record "${dir}/from" -z -e cpu-clock -g -- "${prog}"
@@ -663,7 +678,7 @@ case_with_build_ids() {
 		echo "${option}"
 		rm -f "${dir}/to"
 		convert "${dir}/from" "${dir}/to" "${option}"
-			same_samples "${dir}/from" "${dir}/to"
+		same_samples "${dir}/from" "${dir}/to"
 		spins_in "${dir}/to" spin_near prog
 		needs_entry "${dir}/to" "${id}" "no entry is resolved"
 	done
