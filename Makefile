@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # The front door. Each target is a small program in scripts/, which says at its top what it does.
 
-export BASE TREE FORCE SIGNOFF
+export BASE TREE FORCE SIGNOFF CMD TIMEOUT ACCEL
+KERNEL ?= debug
 
 .NOTPARALLEL:
-.PHONY: help demo check check-full perf base-perf tree export series apply lint bench fuzz packages
+.PHONY: help demo check check-full perf base-perf tree export series apply lint bench fuzz packages kernel vm vm-demo \
+	bench-kernel
 
 help:
 	@echo 'make demo            everything from nothing: record on this machine, convert, compare'
@@ -18,7 +20,11 @@ help:
 	@echo 'make apply TREE=DIR  the series onto a kernel tree of your own'
 	@echo 'make lint            checkpatch, shellcheck, manifest'
 	@echo 'make bench           what the conversion costs'
+	@echo 'make bench-kernel    what a sample costs in the kernel, on the base and on the series'
 	@echo 'make fuzz            damaged files against build/perf'
+	@echo 'make kernel          a kernel of the series to boot (KERNEL=NAME: the configuration, of vm/NAME.config)'
+	@echo 'make vm              boots it in QEMU, for a shell (CMD=COMMAND: to run that, at most TIMEOUT=SECONDS)'
+	@echo 'make vm-demo         perf record --buildid-offset in a guest'
 	@echo
 	@echo 'BASE=DIR or BASE=FILE.tar.xz: a Linux 7.3.y of your own instead of the download'
 
@@ -55,8 +61,20 @@ lint: packages
 bench: perf
 	@scripts/bench --perf build/perf
 
+bench-kernel: packages
+	@scripts/bench-kernel
+
 fuzz: perf
 	@scripts/fuzz --perf build/perf --seed 1 --count 1000
+
+kernel: packages
+	@scripts/kernel $(KERNEL)
+
+vm:
+	@scripts/vm --kernel $(KERNEL) $(if $(CMD),"$$CMD")
+
+vm-demo: perf kernel
+	@scripts/vm-demo --kernel $(KERNEL)
 
 packages:
 	@scripts/packages
