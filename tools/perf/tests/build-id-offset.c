@@ -19,6 +19,7 @@
 #include "build-id-offset.h"
 #include "debug.h"
 #include "dso.h"
+#include "dsos.h"
 #include "event.h"
 #include "evsel.h"
 #include "machine.h"
@@ -340,12 +341,12 @@ static int test__lookup(struct test_suite *test __maybe_unused, int subtest __ma
 		{ "16 bytes", PID, ENTRY(16, 0x16, 0x10), 0x20010, true },
 		{ "8 bytes", PID, ENTRY(8, 0x08, 0x10), 0x30010, true },
 		{ "8 bytes, padded to 20", PID, ENTRY(20, 0x08, 0x10), 0x30010, true },
-		{ "8 bytes, padded to 16", PID, ENTRY(16, 0x08, 0x10), 0, false },
+		{ "8 bytes, padded to 16", PID, ENTRY(16, 0x08, 0x10), 0x10, false },
 		{ "executable before data", PID, ENTRY(20, 0x55, 0x10), 0x50010, true },
 		{ "youngest", PID, ENTRY(20, 0x66, 0x10), 0x70010, true },
 		{ "not mapped part", PID, ENTRY(20, 0x20, 0x3010), 0x3010, false },
 		{ "mapped by others", PID + 1, ENTRY(20, 0x20, 0x1010), 0x1010, false },
-		{ "unknown", PID, ENTRY(20, 0x99, 0x1010), 0, false },
+		{ "unknown", PID, ENTRY(20, 0x99, 0x1010), 0x1010, false },
 		{ "address", PID, UNRESOLVED(0x30020), 0x30020, false },
 	};
 	const struct perf_build_id_offset late = ENTRY(20, 0x77, 0x10);
@@ -375,7 +376,13 @@ static int test__lookup(struct test_suite *test __maybe_unused, int subtest __ma
 	}
 
 	/* A build ID that becomes known later, and a map that goes. */
-	TEST_ASSERT_VAL("not yet", locate(&machine, PID, &late, &in_thread) == 0);
+	TEST_ASSERT_VAL("not yet", locate(&machine, PID, &late, &in_thread) == 0x10 && !in_thread);
+	dso = dsos__find(&machine.dsos, "[build-id:77ab000000000000000000000000000000000000]",
+			 /*cmp_short=*/false);
+	TEST_ASSERT_VAL("nameless", dso && dso__is_nameless(dso));
+	TEST_ASSERT_VAL("not a module", !is_kernel_module(dso__long_name(dso),
+							  PERF_RECORD_MISC_CPUMODE_UNKNOWN));
+	dso__put(dso);
 	dso = dsos__find(&machine.dsos, "/t/none", /*cmp_short=*/false);
 	TEST_ASSERT_VAL("dso", dso);
 	dso__set_build_id(dso, &bid);
@@ -383,6 +390,9 @@ static int test__lookup(struct test_suite *test __maybe_unused, int subtest __ma
 	TEST_ASSERT_VAL("late", locate(&machine, PID, &late, &in_thread) == 0x80010 && in_thread);
 	TEST_ASSERT_VAL("map", !add_map(&machine, PID, 0x80000, 0, PROT_EXEC, "/t/16", 16, 0x16));
 	TEST_ASSERT_VAL("gone", locate(&machine, PID, &late, &in_thread) == 0x10 && !in_thread);
+	dso = dsos__find_build_id(&machine.dsos, &bid);
+	TEST_ASSERT_VAL("named", dso && !strcmp(dso__long_name(dso), "/t/none"));
+	dso__put(dso);
 
 	machine__delete_threads(&machine);
 	machine__exit(&machine);

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <linux/err.h>
+#include <linux/kernel.h>
 #include <internal/rc_check.h>
 
 #include "build-id.h"
@@ -29,6 +30,22 @@ static size_t dso_hash(long key, void *ctx __maybe_unused)
 static bool dso_equal(long a, long b, void *ctx __maybe_unused)
 {
 	return a == b;
+}
+
+/*
+ * No event tells the name of the file. Still, files must not be taken for each
+ * other where they have code at the same offset.
+ */
+static struct dso *machine__findnew_nameless_dso(struct machine *machine,
+						 const struct build_id *bid)
+{
+	char name[sizeof(DSO__NAMELESS_PREFIX "]") + SBUILD_ID_SIZE];
+	size_t len = scnprintf(name, sizeof(name), DSO__NAMELESS_PREFIX);
+	struct dso_id id = { .build_id = *bid };
+
+	len += build_id__snprintf(bid, name + len, sizeof(name) - len);
+	scnprintf(name + len, sizeof(name) - len, "]");
+	return machine__findnew_dso_id(machine, name, &id);
 }
 
 /* A map that shows the whole file of @dso, and whose addresses are file offsets. */
@@ -55,8 +72,10 @@ bool map__is_whole_file(const struct map *map)
  * The map is made when it is first asked for and kept with the machine, so
  * there is one for each DSO at most.
  *
+ * Without such a DSO one is made that has the build ID for a name.
+ *
  * Return: a map, to be put by the caller, whose addresses are file offsets, or
- * NULL if there is no such DSO.
+ * NULL if there is no memory for it.
  */
 struct map *machine__find_build_id_map(struct machine *machine,
 				       const struct perf_build_id_offset *entry)
@@ -68,6 +87,8 @@ struct map *machine__find_build_id_map(struct machine *machine,
 
 	build_id__from_event(&bid, &entry->build_id);
 	dso = dsos__find_build_id(&machine->dsos, &bid);
+	if (!dso)
+		dso = machine__findnew_nameless_dso(machine, &bid);
 	if (!dso)
 		return NULL;
 

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit test of resolving user addresses, with mappings in the address space
+ * of the test's thread, of files that are made here.
+ */
+#include <kunit/test.h>
+#include <linux/elf.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/mmap_trylock.h>
+#include <linux/shmem_fs.h>
+#include <linux/user_buildid.h>
+
+#define FILE_PAGES	4
+#define NOTE_OFFSET	0x200
+#define SECRET		0xa5
+
+struct result {
+	u32 size;
+	u8 build_id[BUILD_ID_SIZE_MAX];
+	u64 offset;
+};
+
+struct elf {
+	bool is_32bit;
+	u32 id_size;
+	u8 first;	/* of the ID; the others count up from it */
+};
+
+static void write_at(struct kunit *test, struct file *file, loff_t pos,
+		     const void *data, size_t size)
+{
+	KUNIT_ASSERT_EQ(test, kernel_write(file, data, size, &pos), size);
+}
+
+static void write_note(struct kunit *test, struct file *file, const struct elf *elf)
+{
+	struct {
+		Elf32_Nhdr header;
+		char name[4];
+		u8 id[BUILD_ID_SIZE_MAX];
+	} note = {
+		.header = { .n_namesz = 4, .n_descsz = elf->id_size, .n_type = 3 },
+		.name = "GNU",
+	};
+
+	for (u32 i = 0; i < elf->id_size; i++)
+		note.id[i] = elf->first + i;
+	/* What follows the ID in the file must not be taken for a part of it. */
+	for (u32 i = elf->id_size; i < BUILD_ID_SIZE_MAX; i++)
+		note.id[i] = 0xee;
+	write_at(test, file, NOTE_OFFSET, &note, sizeof(note));
+}
+
+static void put_file(void *file)
+{
+	fput(file);
+}
+
+/* A file of FILE_PAGES pages; without an ID it is no ELF file. */
+static struct file *make_file(struct kunit *test, const struct elf *elf)
+{
+	struct file *file = shmem_file_setup("elf", FILE_PAGES * PAGE_SIZE, EMPTY_VMA_FLAGS);
+	u32 note_size = sizeof(Elf32_Nhdr) + 4 + ALIGN(elf->id_size, 4);
+	Elf64_Phdr phdr64 = { .p_type = PT_NOTE, .p_offset = NOTE_OFFSET, .p_filesz = note_size };
+	Elf32_Phdr phdr32 = { .p_type = PT_NOTE, .p_offset = NOTE_OFFSET, .p_filesz = note_size };
+	Elf64_Ehdr ehdr64 = { .e_type = ET_DYN, .e_phoff = sizeof(ehdr64), .e_phnum = 1 };
+	Elf32_Ehdr ehdr32 = { .e_type = ET_DYN, .e_phoff = sizeof(ehdr32), .e_phnum = 1 };
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put_file, file), 0);
+	if (!elf->id_size)
+		return file;
+
+	memcpy(ehdr64.e_ident, ELFMAG, SELFMAG);
+	memcpy(ehdr32.e_ident, ELFMAG, SELFMAG);
+	ehdr64.e_ident[EI_CLASS] = ELFCLASS64;
+	ehdr32.e_ident[EI_CLASS] = ELFCLASS32;
+	if (elf->is_32bit) {
+		write_at(test, file, 0, &ehdr32, sizeof(ehdr32));
+		write_at(test, file, sizeof(ehdr32), &phdr32, sizeof(phdr32));
+	} else {
+		write_at(test, file, 0, &ehdr64, sizeof(ehdr64));
+		write_at(test, file, sizeof(ehdr64), &phdr64, sizeof(phdr64));
+	}
+	write_note(test, file, elf);
+	return file;
+}
+
+static unsigned long map(struct kunit *test, struct file *file, unsigned long pages,
+			 unsigned long pgoff)
+{
+	unsigned long flags = MAP_PRIVATE | (file ? 0 : MAP_ANONYMOUS);
+	unsigned long addr = kunit_vm_mmap(test, file, 0, pages * PAGE_SIZE, PROT_READ,
+					   flags, pgoff * PAGE_SIZE);
+
+	KUNIT_ASSERT_NE(test, addr, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
+	return addr;
+}
+
+static void begin(struct user_buildid_walk *walk, bool may_sleep)
+{
+	if (may_sleep)
+		user_buildid_begin(walk);
+	else
+		user_buildid_begin_nofault(walk);
+}
+
+static struct result find(struct user_buildid_walk *walk, unsigned long addr)
+{
+	struct result r;
+
+	memset(&r, SECRET, sizeof(r));
+	r.size = user_buildid_find(walk, addr, r.build_id, &r.offset);
+	return r;
+}
+
+static struct result find_one(unsigned long addr, bool may_sleep)
+{
+	struct user_buildid_walk walk;
+	struct result r;
+
+	memset(&walk, SECRET, sizeof(walk));
+	begin(&walk, may_sleep);
+	r = find(&walk, addr);
+	user_buildid_end(&walk);
+	return r;
+}
+
+static void expect_resolved(struct kunit *test, const struct result *r, const struct elf *elf,
+			    u64 offset)
+{
+	KUNIT_EXPECT_EQ(test, r->size, elf->id_size);
+	KUNIT_EXPECT_EQ(test, r->offset, offset);
+	for (u32 i = 0; i < BUILD_ID_SIZE_MAX; i++)
+		KUNIT_EXPECT_EQ(test, r->build_id[i], i < elf->id_size ? (u8)(elf->first + i) : 0);
+}
+
+static void expect_unresolved(struct kunit *test, const struct result *r, unsigned long addr)
+{
+	static const u8 zero[BUILD_ID_SIZE_MAX];
+
+	KUNIT_EXPECT_EQ(test, r->size, 0);
+	KUNIT_EXPECT_EQ(test, r->offset, addr);
+	KUNIT_EXPECT_MEMEQ(test, r->build_id, zero, sizeof(zero));
+}
+
+static void no_mm_test(struct kunit *test)
+{
+	struct result r;
+
+	if (current->mm)
+		kunit_skip(test, "the test's thread has an mm");
+
+	for (int may_sleep = 0; may_sleep < 2; may_sleep++) {
+		r = find_one(0x1000, may_sleep);
+		expect_unresolved(test, &r, 0x1000);
+	}
+}
+
+static const struct elf elf_params[] = {
+	{ .id_size = 1, .first = 0x80 },
+	{ .id_size = 8, .first = 0x10 },
+	{ .id_size = 16, .first = 0x20 },
+	{ .id_size = 20, .first = 0xf8 },
+	{ .id_size = 20, .first = 0x30, .is_32bit = true },
+};
+
+static void elf_describe(const struct elf *elf, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u bytes, ELF%u", elf->id_size,
+		 elf->is_32bit ? 32 : 64);
+}
+
+KUNIT_ARRAY_PARAM(elf, elf_params, elf_describe);
+
+static void file_test(struct kunit *test)
+{
+	const struct elf *elf = test->param_value;
+	struct file *file = make_file(test, elf);
+	unsigned long addr = map(test, file, 2, 1);
+	struct result r;
+
+	for (int may_sleep = 0; may_sleep < 2; may_sleep++) {
+		r = find_one(addr, may_sleep);
+		expect_resolved(test, &r, elf, PAGE_SIZE);
+		r = find_one(addr + 2 * PAGE_SIZE - 1, may_sleep);
+		expect_resolved(test, &r, elf, 3 * PAGE_SIZE - 1);
+	}
+}
+
+static void unresolved_test(struct kunit *test)
+{
+	const struct elf elf = { .id_size = 20, .first = 1 };
+	const struct elf no_elf = {};
+	unsigned long addr = map(test, make_file(test, &elf), 2, 0);
+	unsigned long hole, anon, plain, bad[7];
+	struct result r;
+
+	/* Below a mapping of an ELF file there is a hole. */
+	hole = addr;
+	KUNIT_ASSERT_EQ(test, vm_munmap(hole, PAGE_SIZE), 0);
+	addr += PAGE_SIZE;
+	anon = map(test, NULL, 1, 0);
+	plain = map(test, make_file(test, &no_elf), 1, 0);
+	bad[0] = hole;
+	bad[1] = addr - 1;
+	bad[2] = anon;
+	bad[3] = plain + 1;
+	bad[4] = 0;
+	bad[5] = TASK_SIZE;
+	bad[6] = ~0UL;
+
+	for (int may_sleep = 0; may_sleep < 2; may_sleep++) {
+		struct user_buildid_walk walk;
+
+		begin(&walk, may_sleep);
+		for (int i = 0; i < ARRAY_SIZE(bad); i++) {
+			r = find(&walk, bad[i]);
+			expect_unresolved(test, &r, bad[i]);
+			/* Nor does what is not resolved disturb what is. */
+			r = find(&walk, addr + i);
+			expect_resolved(test, &r, &elf, PAGE_SIZE + i);
+		}
+		user_buildid_end(&walk);
+	}
+}
+
+/* More files than a walk remembers, each mapped twice, in changing order. */
+static void many_test(struct kunit *test)
+{
+	struct elf elf[USER_BUILDID_NR_MAPS + 3];
+	struct file *file[ARRAY_SIZE(elf)];
+	unsigned long addr[2][ARRAY_SIZE(elf)], count[ARRAY_SIZE(elf)];
+	struct result r;
+
+	for (int i = 0; i < ARRAY_SIZE(elf); i++) {
+		elf[i] = (struct elf){ .id_size = 20 - i, .first = i << 4 };
+		file[i] = make_file(test, &elf[i]);
+		addr[0][i] = map(test, file[i], 1, 0);
+		addr[1][i] = map(test, file[i], 1, 2);
+		count[i] = file_count(file[i]);
+	}
+
+	for (int may_sleep = 0; may_sleep < 2; may_sleep++) {
+		struct user_buildid_walk walk;
+
+		begin(&walk, may_sleep);
+		for (int step = 1; step < ARRAY_SIZE(elf); step++) {
+			for (int n = 0; n < 4 * ARRAY_SIZE(elf); n++) {
+				int i = n * step % ARRAY_SIZE(elf), second = n / 2 % 2;
+
+				r = find(&walk, addr[second][i] + n);
+				expect_resolved(test, &r, &elf[i], 2 * second * PAGE_SIZE + n);
+			}
+		}
+		user_buildid_end(&walk);
+	}
+
+	for (int i = 0; i < ARRAY_SIZE(elf); i++)
+		KUNIT_EXPECT_EQ(test, file_count(file[i]), count[i]);
+}
+
+static void locked_test(struct kunit *test)
+{
+	const struct elf elf = { .id_size = 20, .first = 1 };
+	unsigned long addr = map(test, make_file(test, &elf), 1, 0);
+	struct mm_struct *mm = current->mm;
+	unsigned long flags;
+	struct result r;
+
+	mmap_write_lock(mm);
+	r = find_one(addr, false);
+	mmap_write_unlock(mm);
+	expect_unresolved(test, &r, addr);
+
+	mmap_read_lock(mm);
+	r = find_one(addr, false);
+	mmap_read_unlock(mm);
+	expect_resolved(test, &r, &elf, 0);
+
+	local_irq_save(flags);
+	r = find_one(addr, false);
+	local_irq_restore(flags);
+	expect_resolved(test, &r, &elf, 0);
+}
+
+static void trylock_test(struct kunit *test)
+{
+#ifdef CONFIG_MMAP_TRYLOCK_ATOMIC
+	bool first, second = true, third = true;
+	struct mmap_unlock_work *work;
+	struct mm_struct *mm;
+	unsigned long flags;
+
+	KUNIT_ASSERT_EQ(test, kunit_attach_mm(), 0);
+	mm = current->mm;
+
+	local_irq_save(flags);
+	first = mmap_read_trylock_atomic(mm, &work);
+	if (first) {
+		struct mmap_unlock_work *other;
+
+		/* As an NMI would. */
+		second = mmap_read_trylock_atomic(mm, &other);
+		mmap_read_unlock_atomic(mm, work);
+		third = mmap_read_trylock_atomic(mm, &other);
+	}
+	local_irq_restore(flags);
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		KUNIT_EXPECT_FALSE(test, first);
+		return;
+	}
+	KUNIT_ASSERT_TRUE(test, first);
+	KUNIT_EXPECT_FALSE(test, second);
+	KUNIT_EXPECT_FALSE(test, third);
+
+	/* The lock is free again when the irq_work has run. */
+	mmap_write_lock(mm);
+	mmap_write_unlock(mm);
+
+	KUNIT_ASSERT_TRUE(test, mmap_read_trylock_atomic(mm, &work));
+	mmap_read_unlock_atomic(mm, work);
+#else
+	kunit_skip(test, "CONFIG_MMAP_TRYLOCK_ATOMIC is off");
+#endif
+}
+
+static struct kunit_case user_buildid_test_cases[] = {
+	KUNIT_CASE(no_mm_test),
+	KUNIT_CASE_PARAM(file_test, elf_gen_params),
+	KUNIT_CASE(unresolved_test),
+	KUNIT_CASE(many_test),
+	KUNIT_CASE(locked_test),
+	KUNIT_CASE(trylock_test),
+	{},
+};
+
+static struct kunit_suite user_buildid_test_suite = {
+	.name = "user_buildid",
+	.test_cases = user_buildid_test_cases,
+};
+
+kunit_test_suite(user_buildid_test_suite);
+
+MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING");
+MODULE_DESCRIPTION("KUnit test of resolving user addresses to build IDs");
+MODULE_LICENSE("GPL");
