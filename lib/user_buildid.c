@@ -112,17 +112,23 @@ static struct file *map_set(struct user_buildid_map *map, struct vm_area_struct 
 	return file;
 }
 
+/* The same with a reference to the file. @vma must be locked. */
+static void map_set_get(struct user_buildid_map *map, struct vm_area_struct *vma)
+{
+	struct file *file = map_set(map, vma);
+
+	if (file)
+		map->file = get_file(file);
+}
+
 /* Find what is mapped at @addr, with a reference to the file. */
 static bool map_find(struct mm_struct *mm, unsigned long addr, struct user_buildid_map *map)
 {
 	struct vm_area_struct *vma;
-	struct file *file;
 
 	vma = lock_vma_under_rcu(mm, addr);
 	if (vma) {
-		file = map_set(map, vma);
-		if (file)
-			map->file = get_file(file);
+		map_set_get(map, vma);
 		vma_end_read(vma);
 		return true;
 	}
@@ -131,11 +137,8 @@ static bool map_find(struct mm_struct *mm, unsigned long addr, struct user_build
 	if (!mmap_read_trylock(mm))
 		return false;
 	vma = vma_lookup(mm, addr);
-	if (vma) {
-		file = map_set(map, vma);
-		if (file)
-			map->file = get_file(file);
-	}
+	if (vma)
+		map_set_get(map, vma);
 	mmap_read_unlock(mm);
 	return vma;
 }
