@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Samples that wait for a PERF_RECORD_CALLCHAIN_DEFERRED, and how they go on. */
+#include <byteswap.h>
 #include <string.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 
+#include "branch.h"
 #include "build-id-offset.h"
 #include "debug.h"
+#include "deferred-samples.h"
 #include "event.h"
 #include "evlist.h"
 #include "evsel.h"
 #include "machine.h"
+#include "memswap.h"
 #include "sample.h"
-#include "session.h"
 #include "tests.h"
 #include "tool.h"
 
 #define IP	0x401000
 #define OFFSET	0x1000
+#define KERNEL_IP	0xffffffff81000000
+/* The branch was mispredicted: the first bit from the other end. */
+#define FOREIGN_FLAGS	(1ULL << 63)
 
 /* A sample of one entry, no callchain: as short as it gets. */
 struct waiting_sample {
@@ -38,6 +44,7 @@ struct delivery {
 	struct perf_tool tool;
 	int nr;
 	u32 tid;
+	int frames;
 	bool resolved;
 };
 
@@ -48,12 +55,32 @@ static int take_sample(const struct perf_tool *tool, union perf_event *event __m
 
 	d->nr++;
 	d->tid = sample->tid;
+	d->frames = sample->callchain ? sample->callchain->nr : 0;
 	d->resolved = build_id_offset__resolved(&sample->build_id_offset) &&
 		      sample->ip == OFFSET;
 	return 0;
 }
 
-static int defer(struct evlist *evlist, u32 tid, u64 cookie)
+/* Give up a sample as a session does: @tool gets it now or later. */
+static int defer_event(struct evlist *evlist, struct delivery *d, struct machine *machine,
+		       void *rec)
+{
+	struct perf_sample sample;
+	int err;
+
+	d->nr = 0;
+	perf_sample__init(&sample, /*all=*/true);
+	err = evlist__parse_sample(evlist, rec, &sample);
+	if (!err && !perf_sample__is_deferred(&sample))
+		err = -1;
+	if (!err)
+		err = evlist__defer_sample(evlist, &d->tool, rec, &sample, machine);
+	perf_sample__exit(&sample);
+	return err;
+}
+
+static int defer(struct evlist *evlist, struct delivery *d, struct machine *machine,
+		 u32 tid, u64 cookie)
 {
 	struct waiting_sample rec = {
 		.header = {
@@ -65,20 +92,11 @@ static int defer(struct evlist *evlist, u32 tid, u64 cookie)
 		.tid = tid,
 		.words = { 0, PERF_CONTEXT_USER_DEFERRED, cookie, IP },
 	};
-	union perf_event *event = (union perf_event *)&rec;
-	struct perf_sample sample;
-	int err;
 
-	perf_sample__init(&sample, /*all=*/true);
-	err = evlist__parse_sample(evlist, event, &sample);
-	if (!err && !perf_sample__is_deferred(&sample))
-		err = -1;
-	if (!err)
-		err = evlist__defer_sample(evlist, event, /*file_offset=*/0);
-	perf_sample__exit(&sample);
-	return err;
+	return defer_event(evlist, d, machine, &rec);
 }
 
+/* The record of @cookie with one entry, which is a frame, too. */
 static int complete(struct evlist *evlist, struct delivery *d, struct machine *machine,
 		    u32 tid, u64 cookie)
 {
@@ -117,8 +135,24 @@ static int flush(struct evlist *evlist, struct delivery *d, struct machine *mach
 	return evlist__flush_deferred_samples(evlist, &d->tool, machine, tid);
 }
 
-static int test__deferred_samples(struct test_suite *test __maybe_unused,
-				  int subtest __maybe_unused)
+static struct evlist *new_evlist(struct perf_event_attr *attr)
+{
+	struct evlist *evlist = evlist__new();
+	struct evsel *evsel = evsel__new(attr);
+
+	if (!evlist || !evsel) {
+		evsel__put(evsel);
+		evlist__put(evlist);
+		return NULL;
+	}
+	evlist__add(evlist, evsel);
+	evlist__set_id_pos(evlist);
+	return evlist;
+}
+
+/* Samples that come before their record. */
+static int test__samples_wait(struct test_suite *test __maybe_unused,
+			      int subtest __maybe_unused)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -128,22 +162,19 @@ static int test__deferred_samples(struct test_suite *test __maybe_unused,
 		.defer_callchain = 1,
 		.defer_output = 1,
 	};
-	struct evlist *evlist = evlist__new();
-	struct evsel *evsel = evsel__new(&attr);
-	struct delivery d = {};
+	struct evlist *evlist = new_evlist(&attr);
 	struct machine machine;
+	struct delivery d = {};
 
-	TEST_ASSERT_VAL("no memory", evlist && evsel);
-	evlist__add(evlist, evsel);
-	evlist__set_id_pos(evlist);
+	TEST_ASSERT_VAL("no memory", evlist);
 	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
 	perf_tool__init(&d.tool, /*ordered_events=*/false);
 	d.tool.sample = take_sample;
 
 	/* Two of one thread, in one stay in the kernel, and one of another. */
-	TEST_ASSERT_EQUAL("defer", defer(evlist, /*tid=*/1, /*cookie=*/10), 0);
-	TEST_ASSERT_EQUAL("defer", defer(evlist, /*tid=*/2, /*cookie=*/20), 0);
-	TEST_ASSERT_EQUAL("defer", defer(evlist, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/2, /*cookie=*/20), 0);
+	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
 
 	/* A cookie does not tell the thread. */
 	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/3, /*cookie=*/10), 0);
@@ -158,18 +189,188 @@ static int test__deferred_samples(struct test_suite *test __maybe_unused,
 	TEST_ASSERT_VAL("not resolved", !d.resolved && d.tid == 2);
 
 	/* Or the thread ends. */
-	TEST_ASSERT_EQUAL("defer", defer(evlist, /*tid=*/1, /*cookie=*/11), 0);
-	TEST_ASSERT_EQUAL("defer", defer(evlist, /*tid=*/2, /*cookie=*/22), 0);
+	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/2, /*cookie=*/22), 0);
 	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/2), 0);
 	TEST_ASSERT_EQUAL("of one thread", d.nr, 1);
 	TEST_ASSERT_VAL("not resolved", !d.resolved && d.tid == 2);
 	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/-1), 0);
 	TEST_ASSERT_EQUAL("the rest", d.nr, 1);
-	TEST_ASSERT_VAL("nothing left", list_empty(evlist__deferred_samples(evlist)));
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("nothing left", d.nr, 0);
+
+	/* This one is freed with the evlist. */
+	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/1, /*cookie=*/12), 0);
 
 	machine__exit(&machine);
 	evlist__put(evlist);
 	return TEST_OK;
 }
 
-DEFINE_SUITE("Deferred samples", deferred_samples);
+/* A sample in the kernel whose callchain is there but for the user part. */
+struct chain_sample {
+	struct perf_event_header header;
+	u32 pid, tid;
+	u64 nr;
+	struct perf_build_id_offset entries[4];
+};
+
+static int defer_chain(struct evlist *evlist, struct delivery *d, struct machine *machine,
+		       u32 tid, u64 cookie)
+{
+	struct chain_sample rec = {
+		.header = {
+			.type = PERF_RECORD_SAMPLE,
+			.misc = PERF_RECORD_MISC_KERNEL,
+			.size = sizeof(rec),
+		},
+		.pid = 1,
+		.tid = tid,
+		.nr = ARRAY_SIZE(rec.entries),
+		.entries = {
+			{ .offset = PERF_CONTEXT_KERNEL },
+			{ .offset = KERNEL_IP },
+			{ .offset = PERF_CONTEXT_USER_DEFERRED },
+			{ .offset = cookie },
+		},
+	};
+
+	return defer_event(evlist, d, machine, &rec);
+}
+
+/* Samples that are taken while, or after, their record is written. */
+static int test__samples_come_late(struct test_suite *test __maybe_unused,
+				   int subtest __maybe_unused)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET,
+		.sample_id_all = 1,
+		.defer_callchain = 1,
+		.defer_output = 1,
+	};
+	struct evlist *evlist = new_evlist(&attr);
+	struct machine machine;
+	struct delivery d = {};
+
+	TEST_ASSERT_VAL("no memory", evlist);
+	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
+	perf_tool__init(&d.tool, /*ordered_events=*/false);
+	d.tool.sample = take_sample;
+
+	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("none waits", d.nr, 0);
+
+	/* The kernel part has two entries, then the marker and the record's. */
+	TEST_ASSERT_EQUAL("late", defer_chain(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("at once", d.nr, 1);
+	TEST_ASSERT_EQUAL("whole", d.frames, 4);
+
+	/* Neither of another thread nor of another cookie. */
+	TEST_ASSERT_EQUAL("other", defer_chain(evlist, &d, &machine, /*tid=*/2, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("waits", d.nr, 0);
+	TEST_ASSERT_EQUAL("later", defer_chain(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("waits", d.nr, 0);
+	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("complete", d.nr, 1);
+	TEST_ASSERT_EQUAL("whole", d.frames, 4);
+
+	/* A thread that is gone may have its ID reused. */
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/1), 0);
+	TEST_ASSERT_EQUAL("reused", defer_chain(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("waits", d.nr, 0);
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("given up", d.nr, 2);
+
+	machine__exit(&machine);
+	evlist__put(evlist);
+	return TEST_OK;
+}
+
+/* Raw data and branch flags are swapped in the record. */
+struct swapped_sample {
+	struct perf_event_header header;
+	u32 tid, pid;			/* as one u64 they were swapped */
+	u32 raw[4];
+	u64 nr_branches;
+	struct {
+		u64 from, to, flags;
+	} branch;
+	u64 words[4];
+};
+
+static int take_swapped_sample(const struct perf_tool *tool, union perf_event *event __maybe_unused,
+			       struct perf_sample *sample, struct machine *machine __maybe_unused)
+{
+	struct delivery *d = container_of(tool, struct delivery, tool);
+	struct branch_entry *branches = perf_sample__branch_entries(sample);
+
+	d->nr++;
+	d->tid = sample->tid;
+	d->resolved = sample->raw_size == 12 && !memcmp(sample->raw_data, "raw data 12\0", 12) &&
+		      branches[0].flags.value == evsel__bitfield_swap_branch_flags(FOREIGN_FLAGS);
+	return 0;
+}
+
+static int test__other_endianness(struct test_suite *test __maybe_unused,
+				  int subtest __maybe_unused)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |
+			       PERF_SAMPLE_BUILD_ID_OFFSET,
+		.sample_id_all = 1,
+		.defer_callchain = 1,
+		.defer_output = 1,
+	};
+	struct evlist *evlist = new_evlist(&attr);
+	struct swapped_sample rec = {
+		.header = {
+			.type = PERF_RECORD_SAMPLE,
+			.misc = PERF_RECORD_MISC_USER,
+			.size = sizeof(rec),
+		},
+		.pid = 1,
+		.tid = 1,
+		.nr_branches = 1,
+		.branch = { .from = IP, .to = IP, .flags = FOREIGN_FLAGS },
+		.words = { 0, PERF_CONTEXT_USER_DEFERRED, 10, IP },
+	};
+	struct machine machine;
+	struct delivery d = {};
+
+	TEST_ASSERT_VAL("no memory", evlist);
+	evlist__first(evlist)->needs_swap = true;
+	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
+	perf_tool__init(&d.tool, /*ordered_events=*/false);
+	d.tool.sample = take_swapped_sample;
+
+	/* As it is when the reader has swapped it as u64 throughout. */
+	rec.raw[0] = bswap_32(12);
+	memcpy(&rec.raw[1], "raw data 12\0", 12);
+	mem_bswap_64(rec.raw, sizeof(rec.raw));
+
+	TEST_ASSERT_EQUAL("defer", defer_event(evlist, &d, &machine, &rec), 0);
+	TEST_ASSERT_EQUAL("waits", d.nr, 0);
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("delivered", d.nr, 1);
+	TEST_ASSERT_VAL("swapped once", d.resolved && d.tid == 1);
+
+	machine__exit(&machine);
+	evlist__put(evlist);
+	return TEST_OK;
+}
+
+static struct test_case tests__deferred_samples[] = {
+	TEST_CASE("Samples wait for the rest", samples_wait),
+	TEST_CASE("Samples come after their record", samples_come_late),
+	TEST_CASE("Samples of the other endianness", other_endianness),
+	{ .name = NULL, },
+};
+
+struct test_suite suite__deferred_samples = {
+	.desc = "Deferred samples",
+	.test_cases = tests__deferred_samples,
+};

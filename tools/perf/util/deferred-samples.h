@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __PERF_DEFERRED_SAMPLES_H
+#define __PERF_DEFERRED_SAMPLES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct deferred_samples;
+struct evlist;
+struct machine;
+struct perf_sample;
+struct perf_tool;
+union perf_event;
+
+bool perf_sample__is_deferred(const struct perf_sample *sample);
+
+int evlist__defer_sample(struct evlist *evlist, const struct perf_tool *tool,
+			 union perf_event *event, struct perf_sample *sample,
+			 struct machine *machine);
+int evlist__deliver_deferred_callchain(struct evlist *evlist, const struct perf_tool *tool,
+				       union perf_event *event, struct perf_sample *sample,
+				       struct machine *machine);
+int evlist__flush_deferred_samples(struct evlist *evlist, const struct perf_tool *tool,
+				   struct machine *machine, pid_t tid);
+
+void deferred_samples__delete(struct deferred_samples *deferred);
+
+#endif /* __PERF_DEFERRED_SAMPLES_H */
