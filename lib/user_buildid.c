@@ -5,7 +5,7 @@
  *
  *	struct user_buildid_walk walk;
  *
- *	user_buildid_begin(&walk);		or user_buildid_begin_nofault()
+ *	user_buildid_begin(&walk, wait);	or user_buildid_begin_nofault()
  *	for each address
  *		size = user_buildid_find(&walk, addr, build_id, &offset);
  *	user_buildid_end(&walk);
@@ -24,11 +24,13 @@
 #include <linux/string.h>
 #include <linux/user_buildid.h>
 
-static void walk_init(struct user_buildid_walk *walk, bool may_sleep)
+static void walk_init(struct user_buildid_walk *walk, bool may_sleep, bool wait)
 {
 	walk->mm = READ_ONCE(current->mm);
 	walk->unlock_work = NULL;
+	walk->seq = 0;
 	walk->may_sleep = may_sleep;
+	walk->wait = wait;
 	walk->victim = 0;
 	for (int i = 0; i < USER_BUILDID_NR_MAPS; i++) {
 		struct user_buildid_map *map = &walk->maps[i];
@@ -43,17 +45,18 @@ static void walk_init(struct user_buildid_walk *walk, bool may_sleep)
 /**
  * user_buildid_begin() - begin to resolve addresses of current
  * @walk: to be initialized, and ended with user_buildid_end()
+ * @wait: whether to wait for mmap_lock while mappings are being changed. A
+ *	tracing program must not, it may run under that lock.
  *
- * Files are read where the page cache does not have what is needed. mmap_lock
- * is never waited for, as a tracing program may run under it.
+ * Files are read where the page cache does not have what is needed.
  *
  * Context: a task that may sleep and take page faults. It may lack an mm, then
  * nothing is resolved.
  */
-void user_buildid_begin(struct user_buildid_walk *walk)
+void user_buildid_begin(struct user_buildid_walk *walk, bool wait)
 {
 	might_sleep();
-	walk_init(walk, true);
+	walk_init(walk, true, wait);
 }
 
 /**
@@ -67,11 +70,11 @@ void user_buildid_begin(struct user_buildid_walk *walk)
  */
 void user_buildid_begin_nofault(struct user_buildid_walk *walk)
 {
-	walk_init(walk, false);
+	walk_init(walk, false, false);
 
 	/*
-	 * VMAs and files are looked at without reference, and inodes are
-	 * identified by address: none must be freed before the end.
+	 * VMAs, files and inodes are looked at without reference: none must be
+	 * freed before the end.
 	 */
 	rcu_read_lock();
 
@@ -122,8 +125,10 @@ static void map_set_get(struct user_buildid_map *map, struct vm_area_struct *vma
 }
 
 /* Find what is mapped at @addr, with a reference to the file. */
-static bool map_find(struct mm_struct *mm, unsigned long addr, struct user_buildid_map *map)
+static bool map_find(struct user_buildid_walk *walk, unsigned long addr,
+		     struct user_buildid_map *map)
 {
+	struct mm_struct *mm = walk->mm;
 	struct vm_area_struct *vma;
 
 	vma = lock_vma_under_rcu(mm, addr);
@@ -134,7 +139,7 @@ static bool map_find(struct mm_struct *mm, unsigned long addr, struct user_build
 	}
 
 	/* Without per-VMA locks, or the VMA is being changed. */
-	if (!mmap_read_trylock(mm))
+	if (walk->wait ? mmap_read_lock_killable(mm) : !mmap_read_trylock(mm))
 		return false;
 	vma = vma_lookup(mm, addr);
 	if (vma)
@@ -144,39 +149,58 @@ static bool map_find(struct mm_struct *mm, unsigned long addr, struct user_build
 }
 
 /*
+ * While the sequence count stands still, a file that was mapped still is, and
+ * so its inode is the same one. RCU alone keeps the inode from being freed, but
+ * not from becoming that of another file: xfs reuses inodes without waiting.
+ */
+static bool walk_begin_lookup(struct user_buildid_walk *walk)
+{
+	unsigned int seq;
+
+	/*
+	 * This also keeps from walking the tree in the midst of a change that
+	 * an NMI has interrupted.
+	 */
+	if (!mmap_lock_speculate_try_begin(walk->mm, &seq))
+		return false;
+	if (seq == walk->seq)
+		return true;
+
+	/* What was found before is still known by address, but not by file. */
+	walk->seq = seq;
+	for (int i = 0; i < USER_BUILDID_NR_MAPS; i++)
+		walk->maps[i].mapping = NULL;
+	return true;
+}
+
+/* Has anything been mapped or unmapped since walk_begin_lookup()? */
+static bool walk_is_stale(struct user_buildid_walk *walk)
+{
+	return IS_ENABLED(CONFIG_PER_VMA_LOCK) && !walk->may_sleep &&
+	       mmap_lock_speculate_retry(walk->mm, walk->seq);
+}
+
+/*
  * Find what is mapped at @addr, without reference.
  *
  * The lock of a VMA is no help here: to release it may wake a writer, see
  * mm/mmap_trylock.c. But nothing needs to be locked only to be looked at. RCU
  * keeps the memory of VMA and file in place, if possibly for another VMA or
  * file; when the sequence count says that nothing has changed, they were what
- * they seem. As the file was open at that moment, f_mapping belongs to an
- * inode that RCU keeps until the walk ends.
+ * they seem.
  */
-static bool map_find_nofault(struct mm_struct *mm, unsigned long addr,
+static bool map_find_nofault(struct user_buildid_walk *walk, unsigned long addr,
 			     struct user_buildid_map *map)
 {
 	struct vm_area_struct *vma;
-	unsigned int seq;
 
-	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK)) {
-		vma = vma_lookup(mm, addr);
-		if (vma)
-			map_set(map, vma);
-		return vma;
-	}
-
-	/*
-	 * This also keeps from walking the tree in the midst of a change that
-	 * an NMI has interrupted.
-	 */
-	if (!mmap_lock_speculate_try_begin(mm, &seq))
+	if (IS_ENABLED(CONFIG_PER_VMA_LOCK) && !walk_begin_lookup(walk))
 		return false;
-	vma = vma_lookup(mm, addr);
+	vma = vma_lookup(walk->mm, addr);
 	if (!vma)
 		return false;
 	map_set(map, vma);
-	return !mmap_lock_speculate_retry(mm, seq);
+	return !walk_is_stale(walk);
 }
 
 static int map_read(struct user_buildid_map *map, bool may_sleep)
@@ -205,8 +229,8 @@ static struct user_buildid_map *walk_find(struct user_buildid_walk *walk, unsign
 
 	if (!walk->mm)
 		return NULL;
-	if (walk->may_sleep ? !map_find(walk->mm, addr, &new) :
-			      !map_find_nofault(walk->mm, addr, &new))
+	if (walk->may_sleep ? !map_find(walk, addr, &new) :
+			      !map_find_nofault(walk, addr, &new))
 		return NULL;
 
 	/* Another mapping of a file that is known? */
@@ -226,6 +250,9 @@ static struct user_buildid_map *walk_find(struct user_buildid_walk *walk, unsign
 		new.size = 0;
 		memset(new.build_id, 0, sizeof(new.build_id));
 	}
+	/* Found or not, it may have been the page cache of another file. */
+	if (walk_is_stale(walk))
+		return NULL;
 
 	map = &walk->maps[walk->victim];
 	walk->victim = (walk->victim + 1) % USER_BUILDID_NR_MAPS;

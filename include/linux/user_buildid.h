@@ -28,12 +28,14 @@ struct user_buildid_map {
 struct user_buildid_walk {
 	struct mm_struct *mm;
 	struct mmap_unlock_work *unlock_work;
+	unsigned int seq;		/* of mmap_lock at the last lookup, if not may_sleep */
 	bool may_sleep;
+	bool wait;
 	u8 victim;
 	struct user_buildid_map maps[USER_BUILDID_NR_MAPS];
 };
 
-void user_buildid_begin(struct user_buildid_walk *walk);
+void user_buildid_begin(struct user_buildid_walk *walk, bool wait);
 void user_buildid_begin_nofault(struct user_buildid_walk *walk);
 u32 user_buildid_find(struct user_buildid_walk *walk, unsigned long addr,
 		      u8 *build_id, u64 *offset);

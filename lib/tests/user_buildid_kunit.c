@@ -11,7 +11,9 @@
 #include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/mmap_lock.h>
 #include <linux/mmap_trylock.h>
+#include <linux/rwsem.h>
 #include <linux/shmem_fs.h>
 #include <linux/user_buildid.h>
 
@@ -29,6 +31,7 @@ struct elf {
 	bool is_32bit;
 	u32 id_size;
 	u8 first;	/* of the ID; the others count up from it */
+	u32 empty_notes;	/* before that of the ID */
 };
 
 static void write_at(struct kunit *test, struct file *file, loff_t pos,
@@ -47,13 +50,16 @@ static void write_note(struct kunit *test, struct file *file, const struct elf *
 		.header = { .n_namesz = 4, .n_descsz = elf->id_size, .n_type = 3 },
 		.name = "GNU",
 	};
+	const Elf32_Nhdr empty = {};
 
 	for (u32 i = 0; i < elf->id_size; i++)
 		note.id[i] = elf->first + i;
 	/* What follows the ID in the file must not be taken for a part of it. */
 	for (u32 i = elf->id_size; i < BUILD_ID_SIZE_MAX; i++)
 		note.id[i] = 0xee;
-	write_at(test, file, NOTE_OFFSET, &note, sizeof(note));
+	for (u32 i = 0; i < elf->empty_notes; i++)
+		write_at(test, file, NOTE_OFFSET + i * sizeof(empty), &empty, sizeof(empty));
+	write_at(test, file, NOTE_OFFSET + elf->empty_notes * sizeof(empty), &note, sizeof(note));
 }
 
 static void put_file(void *file)
@@ -65,7 +71,8 @@ static void put_file(void *file)
 static struct file *make_file(struct kunit *test, const struct elf *elf)
 {
 	struct file *file = shmem_file_setup("elf", FILE_PAGES * PAGE_SIZE, EMPTY_VMA_FLAGS);
-	u32 note_size = sizeof(Elf32_Nhdr) + 4 + ALIGN(elf->id_size, 4);
+	u32 note_size = elf->empty_notes * sizeof(Elf32_Nhdr) +
+			sizeof(Elf32_Nhdr) + 4 + ALIGN(elf->id_size, 4);
 	Elf64_Phdr phdr64 = { .p_type = PT_NOTE, .p_offset = NOTE_OFFSET, .p_filesz = note_size };
 	Elf32_Phdr phdr32 = { .p_type = PT_NOTE, .p_offset = NOTE_OFFSET, .p_filesz = note_size };
 	Elf64_Ehdr ehdr64 = { .e_type = ET_DYN, .e_phoff = sizeof(ehdr64), .e_phnum = 1 };
@@ -106,7 +113,7 @@ static unsigned long map(struct kunit *test, struct file *file, unsigned long pa
 static void begin(struct user_buildid_walk *walk, bool may_sleep)
 {
 	if (may_sleep)
-		user_buildid_begin(walk);
+		user_buildid_begin(walk, /*wait=*/true);
 	else
 		user_buildid_begin_nofault(walk);
 }
@@ -231,6 +238,23 @@ static void unresolved_test(struct kunit *test)
 	}
 }
 
+/* A file must not decide how long an NMI takes. */
+static void notes_test(struct kunit *test)
+{
+	const struct elf few = { .id_size = 20, .first = 1, .empty_notes = 255 };
+	const struct elf many = { .id_size = 20, .first = 1, .empty_notes = 256 };
+	unsigned long few_addr = map(test, make_file(test, &few), 1, 0);
+	unsigned long many_addr = map(test, make_file(test, &many), 1, 0);
+	struct result r;
+
+	for (int may_sleep = 0; may_sleep < 2; may_sleep++) {
+		r = find_one(few_addr, may_sleep);
+		expect_resolved(test, &r, &few, 0);
+		r = find_one(many_addr, may_sleep);
+		expect_unresolved(test, &r, many_addr);
+	}
+}
+
 /* More files than a walk remembers, each mapped twice, in changing order. */
 static void many_test(struct kunit *test)
 {
@@ -290,6 +314,37 @@ static void locked_test(struct kunit *test)
 	expect_resolved(test, &r, &elf, 0);
 }
 
+/* Mappings change during a walk: what was found stays, what is new is found. */
+static void changed_test(struct kunit *test)
+{
+	const struct elf elf = { .id_size = 20, .first = 1 };
+	struct file *file = make_file(test, &elf);
+	unsigned long first = map(test, file, 1, 0);
+	unsigned long second = map(test, file, 1, 2);
+	struct result before, during, after, again;
+	struct user_buildid_walk walk;
+	bool locked;
+
+	begin(&walk, false);
+	before = find(&walk, first);
+	/* As mmap_write_lock(), which must not be waited for here. */
+	locked = down_write_trylock(&current->mm->mmap_lock);
+	if (locked)
+		mm_lock_seqcount_begin(current->mm);
+	during = find(&walk, second);
+	if (locked)
+		mmap_write_unlock(current->mm);
+	after = find(&walk, second);
+	again = find(&walk, first);
+	user_buildid_end(&walk);
+
+	expect_resolved(test, &before, &elf, 0);
+	if (locked)
+		expect_unresolved(test, &during, second);
+	expect_resolved(test, &after, &elf, 2 * PAGE_SIZE);
+	expect_resolved(test, &again, &elf, 0);
+}
+
 static void trylock_test(struct kunit *test)
 {
 #ifdef CONFIG_MMAP_TRYLOCK_ATOMIC
@@ -336,8 +391,10 @@ static struct kunit_case user_buildid_test_cases[] = {
 	KUNIT_CASE(no_mm_test),
 	KUNIT_CASE_PARAM(file_test, elf_gen_params),
 	KUNIT_CASE(unresolved_test),
+	KUNIT_CASE(notes_test),
 	KUNIT_CASE(many_test),
 	KUNIT_CASE(locked_test),
+	KUNIT_CASE(changed_test),
 	KUNIT_CASE(trylock_test),
 	{},
 };

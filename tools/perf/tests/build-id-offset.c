@@ -216,6 +216,8 @@ static int merge(struct evsel *evsel, struct record *rec,
 
 	err = parse(evsel, &def, &deferred);
 	if (!err)
+		err = perf_sample__merge_build_id_address(sample, &deferred);
+	if (!err)
 		err = perf_sample__merge_build_id_callchain(sample, &deferred);
 	perf_sample__exit(&deferred);
 	return err;

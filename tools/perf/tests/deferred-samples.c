@@ -96,6 +96,21 @@ static int defer(struct evlist *evlist, struct delivery *d, struct machine *mach
 	return defer_event(evlist, d, machine, &rec);
 }
 
+static int deliver_record(struct evlist *evlist, struct delivery *d, struct machine *machine,
+			  void *rec)
+{
+	struct perf_sample sample;
+	int err;
+
+	d->nr = 0;
+	perf_sample__init(&sample, /*all=*/true);
+	err = evlist__parse_sample(evlist, rec, &sample);
+	if (!err)
+		err = evlist__deliver_deferred_callchain(evlist, &d->tool, rec, &sample, machine);
+	perf_sample__exit(&sample);
+	return err;
+}
+
 /* The record of @cookie with one entry, which is a frame, too. */
 static int complete(struct evlist *evlist, struct delivery *d, struct machine *machine,
 		    u32 tid, u64 cookie)
@@ -115,24 +130,16 @@ static int complete(struct evlist *evlist, struct delivery *d, struct machine *m
 		.pid = 1,
 		.tid = tid,
 	};
-	union perf_event *event = (union perf_event *)&rec;
-	struct perf_sample sample;
-	int err;
 
-	perf_sample__init(&sample, /*all=*/true);
-	err = evlist__parse_sample(evlist, event, &sample);
-	if (!err) {
-		d->nr = 0;
-		err = evlist__deliver_deferred_callchain(evlist, &d->tool, event, &sample, machine);
-	}
-	perf_sample__exit(&sample);
-	return err;
+	return deliver_record(evlist, d, machine, &rec);
 }
 
-static int flush(struct evlist *evlist, struct delivery *d, struct machine *machine, pid_t tid)
+/* Give up all, or those of a thread that has exited. */
+static int flush(struct evlist *evlist, struct delivery *d, pid_t tid)
 {
 	d->nr = 0;
-	return evlist__flush_deferred_samples(evlist, &d->tool, machine, tid);
+	return tid == -1 ? evlist__flush_deferred_samples(evlist, &d->tool) :
+			   evlist__flush_deferred_thread(evlist, &d->tool, tid);
 }
 
 static struct evlist *new_evlist(struct perf_event_attr *attr)
@@ -191,12 +198,12 @@ static int test__samples_wait(struct test_suite *test __maybe_unused,
 	/* Or the thread ends. */
 	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
 	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/2, /*cookie=*/22), 0);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/2), 0);
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/2), 0);
 	TEST_ASSERT_EQUAL("of one thread", d.nr, 1);
 	TEST_ASSERT_VAL("not resolved", !d.resolved && d.tid == 2);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/-1), 0);
 	TEST_ASSERT_EQUAL("the rest", d.nr, 1);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/-1), 0);
 	TEST_ASSERT_EQUAL("nothing left", d.nr, 0);
 
 	/* This one is freed with the evlist. */
@@ -277,11 +284,106 @@ static int test__samples_come_late(struct test_suite *test __maybe_unused,
 	TEST_ASSERT_EQUAL("whole", d.frames, 4);
 
 	/* A thread that is gone may have its ID reused. */
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/1), 0);
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/1), 0);
 	TEST_ASSERT_EQUAL("reused", defer_chain(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
 	TEST_ASSERT_EQUAL("waits", d.nr, 0);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/-1), 0);
 	TEST_ASSERT_EQUAL("given up", d.nr, 2);
+	/* Neither marker nor cookie are frames. */
+	TEST_ASSERT_EQUAL("kernel part", d.frames, 2);
+
+	machine__exit(&machine);
+	evlist__put(evlist);
+	return TEST_OK;
+}
+
+/* One whose callchain is in words, and whose address is to be resolved. */
+struct mixed_sample {
+	struct perf_event_header header;
+	u32 pid, tid;
+	u64 nr;
+	u64 ips[2];
+	u64 words[4];
+};
+
+struct words_record {
+	struct perf_event_header header;
+	u64 cookie;
+	u64 nr;
+	u64 ips[3];
+	u32 pid, tid;
+};
+
+/* There are two records of one cookie: the address as an entry, the callchain in words. */
+static int test__two_records(struct test_suite *test __maybe_unused,
+			     int subtest __maybe_unused)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN |
+			       PERF_SAMPLE_BUILD_ID_OFFSET,
+		.sample_id_all = 1,
+		.defer_callchain = 1,
+		.defer_output = 1,
+	};
+	struct mixed_sample rec = {
+		.header = {
+			.type = PERF_RECORD_SAMPLE,
+			.misc = PERF_RECORD_MISC_USER,
+			.size = sizeof(rec),
+		},
+		.pid = 1,
+		.tid = 1,
+		.nr = 2,
+		.ips = { PERF_CONTEXT_USER_DEFERRED, 10 },
+		.words = { 0, PERF_CONTEXT_USER_DEFERRED, 10, IP },
+	};
+	struct words_record words = {
+		.header = {
+			.type = PERF_RECORD_CALLCHAIN_DEFERRED,
+			.misc = PERF_RECORD_MISC_USER,
+			.size = sizeof(words),
+		},
+		.cookie = 10,
+		.nr = 3,
+		.ips = { IP, IP + 1, IP + 2 },
+		.pid = 1,
+		.tid = 1,
+	};
+	struct evlist *evlist = new_evlist(&attr);
+	struct machine machine;
+	struct delivery d = {};
+
+	TEST_ASSERT_VAL("no memory", evlist);
+	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
+	perf_tool__init(&d.tool, /*ordered_events=*/false);
+	d.tool.sample = take_sample;
+
+	TEST_ASSERT_EQUAL("defer", defer_event(evlist, &d, &machine, &rec), 0);
+	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("the address alone", d.nr, 0);
+	TEST_ASSERT_EQUAL("deliver", deliver_record(evlist, &d, &machine, &words), 0);
+	TEST_ASSERT_EQUAL("complete", d.nr, 1);
+	/* The marker and three words. */
+	TEST_ASSERT_EQUAL("whole", d.frames, 4);
+	TEST_ASSERT_VAL("resolved", d.resolved);
+
+	/* Late, it finds both. */
+	TEST_ASSERT_EQUAL("late", defer_event(evlist, &d, &machine, &rec), 0);
+	TEST_ASSERT_EQUAL("at once", d.nr, 1);
+	TEST_ASSERT_EQUAL("whole", d.frames, 4);
+
+	/* The second one was lost. */
+	rec.ips[1] = 11;
+	rec.words[2] = 11;
+	TEST_ASSERT_EQUAL("defer", defer_event(evlist, &d, &machine, &rec), 0);
+	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("the address alone", d.nr, 0);
+	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/12), 0);
+	TEST_ASSERT_EQUAL("given up", d.nr, 1);
+	TEST_ASSERT_EQUAL("no callchain", d.frames, 0);
+	TEST_ASSERT_VAL("resolved", d.resolved);
 
 	machine__exit(&machine);
 	evlist__put(evlist);
@@ -354,7 +456,7 @@ static int test__other_endianness(struct test_suite *test __maybe_unused,
 
 	TEST_ASSERT_EQUAL("defer", defer_event(evlist, &d, &machine, &rec), 0);
 	TEST_ASSERT_EQUAL("waits", d.nr, 0);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, &machine, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/-1), 0);
 	TEST_ASSERT_EQUAL("delivered", d.nr, 1);
 	TEST_ASSERT_VAL("swapped once", d.resolved && d.tid == 1);
 
@@ -366,6 +468,7 @@ static int test__other_endianness(struct test_suite *test __maybe_unused,
 static struct test_case tests__deferred_samples[] = {
 	TEST_CASE("Samples wait for the rest", samples_wait),
 	TEST_CASE("Samples come after their record", samples_come_late),
+	TEST_CASE("Samples with two records", two_records),
 	TEST_CASE("Samples of the other endianness", other_endianness),
 	{ .name = NULL, },
 };

@@ -17,7 +17,9 @@
  *
  * Events that hold no address of user code in the fields in question stay as
  * they are: bpf-output, whose samples tell where a BPF program ran, and the
- * callchains of an event that leaves the user part to be unwound later.
+ * callchains of an event that leaves the user part to be unwound later. Where
+ * the sampled address may be deferred as an entry, a callchain in words stays:
+ * by that readers know which deferred record has the address alone.
  *
  * But without PERF_SAMPLE_IDENTIFIER the ID is found behind PERF_SAMPLE_IP, in
  * the same place for all events. So then none keeps it.
@@ -35,7 +37,9 @@ u64 build_id_converter__sample_type(const struct perf_event_attr *attr)
 		type &= ~(u64)PERF_SAMPLE_IP;
 		type |= PERF_SAMPLE_BUILD_ID_OFFSET;
 	}
-	if (bpf_output)
+	if (bpf_output ||
+	    ((attr->sample_type & PERF_SAMPLE_BUILD_ID_OFFSET) &&
+	     (attr->defer_callchain || attr->defer_output)))
 		return type;
 
 	if ((type & PERF_SAMPLE_CALLCHAIN) && !attr->exclude_callchain_user &&

@@ -292,6 +292,20 @@ static void *conversion__callchain(struct conversion *c, const struct ip_callcha
 	return &chain->entries[chain->nr];
 }
 
+/* Let PERF_CONTEXT_USER stand before the entries, if there is room. Returns the end. */
+static void *mark_user_callchain(struct build_id_callchain *chain, void *out, const void *end)
+{
+	struct perf_build_id_offset *first = chain->entries;
+
+	if (end - out < (ssize_t)sizeof(*first))
+		return out;
+	memmove(first + 1, first, out - (void *)first);
+	memset(first, 0, sizeof(*first));
+	first->offset = PERF_CONTEXT_USER;
+	chain->nr++;
+	return out + sizeof(*first);
+}
+
 static void *copy_range(void *out, const void *from, const void *to)
 {
 	memcpy(out, from, to - from);
@@ -430,6 +444,7 @@ static union perf_event *convert_deferred(struct build_id_converter *conv, union
 	union perf_event *copy = (union perf_event *)conv->event_copy;
 	const struct ip_callchain *words = sample->callchain;
 	const void *end = (void *)event + event->header.size;
+	struct build_id_callchain *chain;
 	const void *words_end;
 	const void *out_end;
 	struct conversion c;
@@ -446,8 +461,12 @@ static union perf_event *convert_deferred(struct build_id_converter *conv, union
 	out_end = conv->event_copy + RECORD_MAX_SIZE - (end - words_end);
 	copy->header = event->header;
 	copy->header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
-	out = copy_range(copy->sample.array, event->sample.array, words);
-	out = conversion__callchain(&c, words, out, out_end);
+	chain = copy_range(copy->sample.array, event->sample.array, words);
+	out = conversion__callchain(&c, words, chain, out_end);
+	/* Of an event without such callchains, it would be taken for the sampled address. */
+	if (sample->evsel && !(build_id_converter__sample_type(&sample->evsel->core.attr) &
+			       PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET))
+		out = mark_user_callchain(chain, out, out_end);
 	out = copy_range(out, words_end, end);
 	copy->header.size = out - (void *)copy;
 	conversion__finish(&c);

@@ -128,7 +128,7 @@ void machine__delete_build_id_maps(struct machine *machine)
 
 /**
  * machine__locate_sample - give a sample addresses in place of file offsets
- * @machine: The machine that the sample was taken on.
+ * @machine: The machine that the sample was taken on, NULL if it isn't known.
  * @sample: The sample.
  *
  * Readers print, compare and unwind addresses. What a sample knows by build ID
@@ -141,7 +141,7 @@ void machine__locate_sample(struct machine *machine, struct perf_sample *sample)
 	bool need_ip = sample->has_build_id_offset && !perf_sample__has_recorded_ip(sample);
 	struct thread *thread;
 
-	if (!need_ip && !sample->callchain_copy)
+	if (!machine || (!need_ip && !sample->callchain_copy))
 		return;
 
 	thread = machine__find_thread(machine, sample->pid, sample->tid);

@@ -92,7 +92,8 @@ int perf_sample__parse_build_id_offset(struct perf_sample *sample, const __u64 *
 	memcpy(entry, array, sizeof(*entry));
 	sample->has_build_id_offset = true;
 
-	if (array[0] == 0 && array[1] == PERF_CONTEXT_USER_DEFERRED) {
+	if (array[0] == 0 && array[1] == PERF_CONTEXT_USER_DEFERRED &&
+	    sample->evsel && sample->evsel->core.attr.defer_callchain) {
 		memset(&entry->build_id, 0, sizeof(entry->build_id));
 		sample->deferred_build_id_offset = true;
 		sample->deferred_cookie = array[2];
@@ -216,40 +217,57 @@ deferred__sampled_entry(const struct build_id_callchain *chain, u64 *first_frame
 }
 
 /**
- * perf_sample__merge_build_id_callchain - complete a sample with deferred entries
- * @sample: The sample. Its deferred_* flags say what it waits for.
- * @deferred: The matching PERF_RECORD_CALLCHAIN_DEFERRED, with entries.
+ * perf_sample__merge_build_id_address - resolve a sampled address that was deferred
+ * @sample: The sample.
+ * @deferred: A PERF_RECORD_CALLCHAIN_DEFERRED of its cookie that has the address.
+ *
+ * Return: 0, -EINVAL if @deferred has no entries.
+ */
+int perf_sample__merge_build_id_address(struct perf_sample *sample,
+					struct perf_sample *deferred)
+{
+	const struct perf_build_id_offset *sampled;
+	u64 first_frame;
+
+	if (!deferred->build_id_callchain)
+		return -EINVAL;
+	if (!sample->deferred_build_id_offset)
+		return 0;
+
+	sampled = deferred__sampled_entry(deferred->build_id_callchain, &first_frame);
+	if (sampled)
+		sample->build_id_offset = *sampled;
+	if (!perf_sample__has_recorded_ip(sample))
+		sample->ip = sample->build_id_offset.offset;
+	sample->deferred_build_id_offset = false;
+	return 0;
+}
+
+/**
+ * perf_sample__merge_build_id_callchain - complete a callchain with deferred entries
+ * @sample: The sample.
+ * @deferred: The PERF_RECORD_CALLCHAIN_DEFERRED of its cookie, with entries.
  *
  * The cookie at the end of the sample's callchain gives way to the deferred
- * part. Its words are replaced by the offsets of all entries.
+ * part. Its words are replaced by the offsets of all entries. That goes for a
+ * callchain in words, too: none other may come.
  *
  * Return: 0, -EINVAL if @deferred has no entries, -ENOMEM.
  */
 int perf_sample__merge_build_id_callchain(struct perf_sample *sample,
-					  const struct perf_sample *deferred)
+					  struct perf_sample *deferred)
 {
 	const struct build_id_callchain *tail = deferred->build_id_callchain;
 	const struct build_id_callchain *head = sample->build_id_callchain;
-	const struct perf_build_id_offset *sampled;
 	u64 first_frame, nr_head, nr_tail;
 	struct build_id_callchain *chain;
 
 	if (!tail)
 		return -EINVAL;
-
-	sampled = deferred__sampled_entry(tail, &first_frame);
-	if (sample->deferred_build_id_offset) {
-		if (sampled)
-			sample->build_id_offset = *sampled;
-		if (!perf_sample__has_recorded_ip(sample))
-			sample->ip = sample->build_id_offset.offset;
-		sample->deferred_build_id_offset = false;
-	}
-
-	/* The entries complete a callchain in words, too: none other may come. */
 	if (!sample->deferred_build_id_callchain && !sample->deferred_callchain)
 		return 0;
 
+	deferred__sampled_entry(tail, &first_frame);
 	nr_head = sample->callchain->nr - 1;
 	nr_tail = tail->nr - first_frame;
 	chain = calloc(1, build_id_callchain__size(nr_head + nr_tail));

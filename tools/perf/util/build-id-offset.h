@@ -43,8 +43,10 @@ int perf_sample__parse_build_id_offset(struct perf_sample *sample, const __u64 *
 				       bool swapped);
 int perf_sample__parse_build_id_callchain(struct perf_sample *sample, const __u64 *array,
 					  const void *endp, bool swapped);
+int perf_sample__merge_build_id_address(struct perf_sample *sample,
+					struct perf_sample *deferred);
 int perf_sample__merge_build_id_callchain(struct perf_sample *sample,
-					  const struct perf_sample *deferred);
+					  struct perf_sample *deferred);
 void perf_sample__free_build_id_callchain(struct perf_sample *sample);
 
 #endif /* __PERF_BUILD_ID_OFFSET_H */

@@ -15,13 +15,13 @@ union perf_event;
 bool perf_sample__is_deferred(const struct perf_sample *sample);
 
 int evlist__defer_sample(struct evlist *evlist, const struct perf_tool *tool,
-			 union perf_event *event, struct perf_sample *sample,
+			 const union perf_event *event, const struct perf_sample *sample,
 			 struct machine *machine);
 int evlist__deliver_deferred_callchain(struct evlist *evlist, const struct perf_tool *tool,
 				       union perf_event *event, struct perf_sample *sample,
 				       struct machine *machine);
-int evlist__flush_deferred_samples(struct evlist *evlist, const struct perf_tool *tool,
-				   struct machine *machine, pid_t tid);
+int evlist__flush_deferred_samples(struct evlist *evlist, const struct perf_tool *tool);
+int evlist__flush_deferred_thread(struct evlist *evlist, const struct perf_tool *tool, pid_t tid);
 
 void deferred_samples__delete(struct deferred_samples *deferred);
 

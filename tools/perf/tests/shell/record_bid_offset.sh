@@ -109,7 +109,7 @@ build() {
 
 	int main(int argc, char **argv)
 	{
-		seconds = argc > 1 ? atof(argv[1]) : 0.5;
+		seconds = argc > 1 ? atof(argv[1]) : 1;
 		library_caller(hot_loop);
 		return 0;
 	}
@@ -124,12 +124,12 @@ build() {
 record() {
 	local out=$1
 	shift
-	perf record -q -F 997 -o "${out}" "$@" > "${log}" 2>&1 || { cat "${log}"; return 1; }
+	perf record -q -F 250 -o "${out}" "$@" > "${log}" 2>&1 || { cat "${log}"; return 1; }
 }
 
-# DSO and function of all that have more than 5 % of the samples.
+# DSO and function of all that have more than 20 % of the samples.
 hot_symbols() {
-	perf report -q --stdio -g none --no-children --percent-limit 5 -s dso,sym -i "$1" \
+	perf report -q --stdio -g none --no-children --percent-limit 20 -s dso,sym -i "$1" \
 		2> "${log}" | awk '$NF { print $2, $NF }' | sort
 }
 
@@ -211,7 +211,7 @@ test_inject() {
 }
 
 test_pipe() {
-	perf record -q -F 997 -e cpu-clock:u -g --buildid-offset -o - -- "${prog}" 2> "${log}" |
+	perf record -q -F 250 -e cpu-clock:u -g --buildid-offset -o - -- "${prog}" 2> "${log}" |
 		perf report -q --stdio -g none --no-children -s sym -i - \
 			> "${dir}/actual" 2>> "${log}"
 	grep -q hot_leaf "${dir}/actual" || fail "$(cat "${log}")"
@@ -287,6 +287,24 @@ test_system_wide() {
 		fail "$(top_chain "${dir}/all.data")"
 }
 
+# It waits for keys, and for a signal that ends it.
+test_top() {
+	local pid status=0
+
+	mkfifo "${dir}/keys"
+	exec 3<> "${dir}/keys"
+	"${prog}" 60 &
+	pid=$!
+	timeout -s INT 10 perf top --stdio -d 2 -e cpu-clock:u -F 250 -g --buildid-offset \
+		-p "${pid}" <&3 > "${log}" 2>&1 || status=$?
+	kill "${pid}"
+	wait "${pid}" 2> /dev/null || true
+	[ "${status}" = 0 ] || [ "${status}" = 124 ] || fail "$(cat "${log}")"
+	for symbol in "prog .*hot_leaf" library_caller main; do
+		grep -q "${symbol}" "${log}" || fail "no ${symbol}: $(tail -n 40 "${log}")"
+	done
+}
+
 check_support
 if ! [ -x "$(command -v cc)" ] || ! build; then
 	echo "There is no compiler for the workload: skip"
@@ -297,7 +315,7 @@ record "${plain}" -e cpu-clock -g -- "${prog}"
 record "${entries}" -e cpu-clock -g --buildid-offset -- "${prog}"
 
 for case in attr flat callchain deferred inject pipe build_ids no_build_ids no_synth mixed \
-	    system_wide; do
+	    system_wide top; do
 	ret=0
 	# In a subshell with -e of its own, which no condition may switch off.
 	set +e

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Samples with build ID and file offset that come in a record of their own. */
+#define _GNU_SOURCE
+#include "build_id_records.h"
+
+#define MAX_COOKIES 4096
+
+struct seen {
+	uint64_t cookie;
+	uint64_t ip;		/* 0 if not deferred */
+	bool chain, done;
+};
+
+/*
+ * Read all records of an event with attr.defer_output, and match samples with
+ * deferred callchains. Counts entries and words records in @nr, and entries
+ * that are resolved in @resolved.
+ */
+static void check_deferred(struct __test_metadata *_metadata, struct event *event,
+			   struct perf_event_header *record, int nr[2], int *resolved)
+{
+	struct seen *seen = calloc(MAX_COOKIES, sizeof(*seen));
+	uint64_t type = event->attr.sample_type;
+	uint64_t last_cookie = 0;
+	int nr_seen = 0, missing = 0;
+
+	ASSERT_NE(NULL, seen);
+	nr[0] = 0;
+	nr[1] = 0;
+	*resolved = 0;
+	while (next_record(event, record)) {
+		if (record->type == PERF_RECORD_SAMPLE) {
+			struct sample s = parse(_metadata, event, record);
+			struct seen *new = &seen[nr_seen];
+
+			*new = (struct seen){};
+			if (s.ip_entry && is_deferred(s.ip_entry)) {
+				const uint64_t *p = (const uint64_t *)s.ip_entry;
+
+				ASSERT_TRUE(is_user_sample(&s));
+				new->cookie = p[2];
+				new->ip = p[3];
+				if (type & PERF_SAMPLE_IP)
+					ASSERT_EQ(s.ip, new->ip);
+			} else if (s.ip_entry) {
+				check_form(_metadata, s.ip_entry);
+				/* Nothing refuses it here. */
+				ASSERT_FALSE(is_user_sample(&s));
+			}
+			if (s.nr_entries >= 2 && s.entries[s.nr_entries - 2].offset ==
+			    (uint64_t)PERF_CONTEXT_USER_DEFERRED) {
+				uint64_t cookie = s.entries[s.nr_entries - 1].offset;
+
+				if (new->cookie)
+					ASSERT_EQ(new->cookie, cookie);
+				new->cookie = cookie;
+				new->chain = true;
+			}
+			/* Nothing is resolved where a deferred sample is taken. */
+			for (uint64_t i = 0; i < s.nr_entries; i++) {
+				check_form(_metadata, &s.entries[i]);
+				ASSERT_EQ(0, s.entries[i].size);
+			}
+			/* Taken in the task work itself, after it wrote the record. */
+			if (!new->ip && new->cookie == last_cookie)
+				continue;
+			if (new->cookie && nr_seen < MAX_COOKIES - 1)
+				nr_seen++;
+			continue;
+		}
+		if (record->type != PERF_RECORD_CALLCHAIN_DEFERRED)
+			continue;
+
+		struct deferred *d = (struct deferred *)record;
+		bool entries = d->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+		const struct entry *e = (struct entry *)d->words;
+
+		nr[entries]++;
+		last_cookie = d->cookie;
+		ASSERT_EQ(sizeof(*d) + d->nr * (entries ? sizeof(*e) : 8), d->header.size);
+		if (!entries)
+			continue;
+		if (!(type & PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET))
+			ASSERT_EQ(1, d->nr);
+		for (uint64_t i = 0; i < d->nr; i++) {
+			check_form(_metadata, &e[i]);
+			*resolved += !!e[i].size;
+			if (e[i].size)
+				ASSERT_LT(e[i].offset, 1ull << 40);
+		}
+		for (int i = 0; i < nr_seen; i++) {
+			if (seen[i].cookie != d->cookie)
+				continue;
+			seen[i].done = true;
+			if (seen[i].ip) {
+				ASSERT_GE(d->nr, 1);
+				*resolved += check_entry(_metadata, e, seen[i].ip, true);
+			}
+		}
+	}
+	/* All has come but that of the system call that ends the measurement. */
+	for (int i = 0; i < nr_seen; i++)
+		missing += !seen[i].done && (!i || seen[i - 1].cookie != seen[i].cookie);
+	if (type & BOTH)
+		ASSERT_LE(missing, 1);
+	free(seen);
+}
+
+FIXTURE(deferred)
+{
+	struct perf_event_header *record;
+};
+
+FIXTURE_VARIANT(deferred)
+{
+	uint64_t sample_type;
+};
+
+FIXTURE_VARIANT_ADD(deferred, plain)
+{
+	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
+};
+
+FIXTURE_VARIANT_ADD(deferred, ip)
+{
+	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_BUILD_ID_OFFSET,
+};
+
+FIXTURE_VARIANT_ADD(deferred, chain)
+{
+	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET,
+};
+
+FIXTURE_VARIANT_ADD(deferred, entries)
+{
+	.sample_type = PERF_SAMPLE_IP | BOTH,
+};
+
+FIXTURE_VARIANT_ADD(deferred, all)
+{
+	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | BOTH,
+};
+
+FIXTURE_SETUP(deferred)
+{
+	const char *reason = cannot_run();
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	self->record = malloc(MAX_RECORD);
+	ASSERT_NE(NULL, self->record);
+}
+
+FIXTURE_TEARDOWN(deferred)
+{
+	free(self->record);
+}
+
+TEST_F(deferred, clock)
+{
+	struct perf_event_attr attr = clock_attr(variant->sample_type);
+	struct event event;
+	int nr[2], resolved;
+
+	attr.defer_callchain = 1;
+	attr.defer_output = 1;
+	ASSERT_EQ(0, open_event(&event, attr, 0, -1));
+	event_on(&event);
+	deep(20, 200);
+	event_off(&event);
+
+	check_deferred(_metadata, &event, self->record, nr, &resolved);
+	TH_LOG("%d records of words, %d of entries, %d resolved", nr[0], nr[1], resolved);
+	if (!nr[0] && !nr[1])
+		SKIP(return, "callchains are not deferred here");
+
+	ASSERT_EQ(!!nr[0], !!(variant->sample_type & PERF_SAMPLE_CALLCHAIN));
+	ASSERT_EQ(!!nr[1], !!(variant->sample_type & BOTH));
+	ASSERT_EQ(!!resolved, !!nr[1]);
+	close_event(&event);
+}
+
+TEST_F(deferred, breakpoint)
+{
+	struct perf_event_attr attr = target_attr(variant->sample_type);
+	int nr[2], resolved, err;
+	struct event event;
+
+	attr.defer_callchain = 1;
+	attr.defer_output = 1;
+	err = open_event(&event, attr, 0, -1);
+	if (err)
+		SKIP(return, "no breakpoints: %s", strerror(-err));
+	event_on(&event);
+	for (int i = 0; i < 10; i++)
+		use(target(i));
+	event_off(&event);
+
+	check_deferred(_metadata, &event, self->record, nr, &resolved);
+	if (!nr[0] && !nr[1])
+		SKIP(return, "callchains are not deferred here");
+	if (variant->sample_type & BOTH) {
+		ASSERT_EQ(10, nr[1]);
+		ASSERT_GE(resolved, 10);
+	}
+	close_event(&event);
+}
+
+FIXTURE(build_id_deferred)
+{
+	struct perf_event_header *record;
+};
+
+FIXTURE_SETUP(build_id_deferred)
+{
+	const char *reason = cannot_run();
+
+	if (reason)
+		SKIP(return, "%s", reason);
+	self->record = malloc(MAX_RECORD);
+	ASSERT_NE(NULL, self->record);
+}
+
+FIXTURE_TEARDOWN(build_id_deferred)
+{
+	free(self->record);
+}
+
+/* A record of entries has an identity as all records have, if that is asked for. */
+TEST_F(build_id_deferred, sample_id)
+{
+	struct perf_event_attr attr = target_attr(PERF_SAMPLE_TID | BOTH);
+	struct event event;
+	int nr = 0, err;
+
+	attr.defer_callchain = 1;
+	attr.defer_output = 1;
+	attr.sample_id_all = 1;
+	err = open_event(&event, attr, 0, -1);
+	if (err)
+		SKIP(return, "no breakpoints: %s", strerror(-err));
+	event_on(&event);
+	for (int i = 0; i < 10; i++)
+		use(target(i));
+	event_off(&event);
+	while (next_record(&event, self->record)) {
+		struct deferred *d = (struct deferred *)self->record;
+		uint64_t id;
+
+		if (self->record->type != PERF_RECORD_CALLCHAIN_DEFERRED)
+			continue;
+		ASSERT_EQ(sizeof(*d) + d->nr * sizeof(struct entry) + sizeof(id), d->header.size);
+		id = *(uint64_t *)((char *)d + d->header.size - sizeof(id));
+		ASSERT_EQ((uint32_t)getpid(), (uint32_t)id);
+		ASSERT_EQ((uint32_t)getpid(), id >> 32);
+		nr++;
+	}
+	if (!nr)
+		SKIP(return, "callchains are not deferred here");
+	ASSERT_EQ(10, nr);
+	close_event(&event);
+}
+
+TEST_HARNESS_MAIN
