@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # The front door. Each target is a small program in scripts/, which says at its top what it does.
 
-export BASE TREE FORCE SIGNOFF CMD TIMEOUT ACCEL
+# A $ in a command is the shell's.
+override CMD := $(value CMD)
+export BASE TREE FORCE SIGNOFF PREFIX CMD TIMEOUT ACCEL
 KERNEL ?= debug
 
 .NOTPARALLEL:
@@ -22,11 +24,14 @@ help:
 	@echo 'make bench           what the conversion costs'
 	@echo 'make bench-kernel    what a sample costs in the kernel, on the base and on the series'
 	@echo 'make fuzz            damaged files against build/perf'
+	@echo 'make packages        installs what the others need'
 	@echo 'make kernel          a kernel of the series to boot (KERNEL=NAME: the configuration, of vm/NAME.config)'
 	@echo 'make vm              boots it in QEMU, for a shell (CMD=COMMAND: to run that, at most TIMEOUT=SECONDS)'
 	@echo 'make vm-demo         perf record --buildid-offset in a guest'
 	@echo
 	@echo 'BASE=DIR or BASE=FILE.tar.xz: a Linux 7.3.y of your own instead of the download'
+	@echo 'FORCE=1: lay or export anew, whatever is lost; PREFIX=v2: in the subjects of the mails'
+	@echo 'TIMEOUT=SECONDS (600), ACCEL=tcg or kvm: for guests. All of these may be in the environment, too.'
 
 demo: perf
 	@scripts/demo
