@@ -33,8 +33,10 @@ struct build_id_index {
 	/** @recent: Unique ranges found last, in slots by key, or NO_RANGE. */
 	unsigned int	 recent[NR_RECENT];
 	unsigned int	 nr;
+	/** @allocated: Number of ranges that there is room for. */
+	unsigned int	 allocated;
 	/** @ranges: Sorted by build ID, then by start. */
-	struct file_range ranges[];
+	struct file_range *ranges;
 };
 
 static u64 build_id_key(const u8 *data)
@@ -100,11 +102,13 @@ static void build_id_index__drop_duplicates(struct build_id_index *index)
 	index->nr = nr;
 }
 
-static void build_id_index__find_overlaps(struct build_id_index *index)
+/* In the ranges from @start to before @end, which have all those of their files. */
+static void build_id_index__find_overlaps(struct build_id_index *index, unsigned int start,
+					  unsigned int end)
 {
 	struct file_range *widest = NULL;
 
-	for (unsigned int i = 0; i < index->nr; i++) {
+	for (unsigned int i = start; i < end; i++) {
 		struct file_range *range = &index->ranges[i];
 
 		range->unique = true;
@@ -121,6 +125,35 @@ static void build_id_index__find_overlaps(struct build_id_index *index)
 	}
 }
 
+static void build_id_index__forget_recent(struct build_id_index *index)
+{
+	for (unsigned int i = 0; i < NR_RECENT; i++)
+		index->recent[i] = NO_RANGE;
+}
+
+/* False if entries cannot tell where @map shows what. */
+static bool file_range__init(struct file_range *range, struct map *map)
+{
+	struct dso *dso = map__dso(map);
+
+	if (!dso || dso__kernel(dso) != DSO_SPACE__USER ||
+	    map__mapping_type(map) != MAPPING_TYPE__DSO)
+		return false;
+
+	/* From now on it matters when it gets another. */
+	dso__set_build_id_used(dso);
+	if (!dso__has_build_id(dso))
+		return false;
+
+	memset(&range->build_id, 0, sizeof(range->build_id));
+	build_id__init(&range->build_id, dso__bid(dso)->data, dso__bid(dso)->size);
+	range->key = build_id_key(range->build_id.data);
+	range->start = map__pgoff(map);
+	range->end = range->start + map__size(map);
+	range->map = map;
+	return true;
+}
+
 /**
  * build_id_index__new - index maps
  * @maps: The maps. Those without a build ID are left out.
@@ -130,39 +163,82 @@ static void build_id_index__find_overlaps(struct build_id_index *index)
  */
 struct build_id_index *build_id_index__new(struct map **maps, unsigned int nr)
 {
-	struct build_id_index *index = malloc(sizeof(*index) + nr * sizeof(index->ranges[0]));
+	struct build_id_index *index = calloc(1, sizeof(*index));
 
 	if (!index)
 		return NULL;
 
-	index->generation = dso__build_id_generation();
-	for (unsigned int i = 0; i < NR_RECENT; i++)
-		index->recent[i] = NO_RANGE;
-	index->nr = 0;
-	for (unsigned int i = 0; i < nr; i++) {
-		struct dso *dso = map__dso(maps[i]);
-		struct file_range *range = &index->ranges[index->nr];
-
-		if (!dso || !dso__has_build_id(dso) || dso__kernel(dso) != DSO_SPACE__USER ||
-		    map__mapping_type(maps[i]) != MAPPING_TYPE__DSO)
-			continue;
-
-		memset(&range->build_id, 0, sizeof(range->build_id));
-		build_id__init(&range->build_id, dso__bid(dso)->data, dso__bid(dso)->size);
-		range->key = build_id_key(range->build_id.data);
-		range->start = map__pgoff(maps[i]);
-		range->end = range->start + map__size(maps[i]);
-		range->map = maps[i];
-		index->nr++;
+	index->allocated = nr ?: 1;
+	index->ranges = calloc(index->allocated, sizeof(index->ranges[0]));
+	if (!index->ranges) {
+		free(index);
+		return NULL;
 	}
+	index->generation = dso__build_id_generation();
+	build_id_index__forget_recent(index);
+	for (unsigned int i = 0; i < nr; i++)
+		index->nr += file_range__init(&index->ranges[index->nr], maps[i]);
 	qsort(index->ranges, index->nr, sizeof(index->ranges[0]), file_range__cmp);
 	build_id_index__drop_duplicates(index);
-	build_id_index__find_overlaps(index);
+	build_id_index__find_overlaps(index, 0, index->nr);
 	return index;
+}
+
+/**
+ * build_id_index__add - index one more map
+ * @index: The index.
+ * @map: The map.
+ *
+ * Return: whether that was possible. If not, the index is out of date.
+ */
+bool build_id_index__add(struct build_id_index *index, struct map *map)
+{
+	unsigned int low = 0, high = index->nr, start, end;
+	struct file_range range, *ranges;
+
+	if (!file_range__init(&range, map))
+		return true;
+
+	if (index->nr == index->allocated) {
+		unsigned int allocated = 2 * index->allocated;
+
+		ranges = realloc(index->ranges, allocated * sizeof(*ranges));
+		if (!ranges)
+			return false;
+		index->ranges = ranges;
+		index->allocated = allocated;
+	}
+	ranges = index->ranges;
+	while (low < high) {
+		unsigned int mid = low + (high - low) / 2;
+
+		if (file_range__cmp(&ranges[mid], &range) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	memmove(&ranges[low + 1], &ranges[low], (index->nr - low) * sizeof(*ranges));
+	ranges[low] = range;
+	index->nr++;
+	build_id_index__forget_recent(index);
+
+	/* Those of its file, or with an ID that differs in padding alone. */
+	for (start = low; start > 0; start--) {
+		if (build_id_cmp(&ranges[start - 1], range.key, range.build_id.data))
+			break;
+	}
+	for (end = low + 1; end < index->nr; end++) {
+		if (build_id_cmp(&ranges[end], range.key, range.build_id.data))
+			break;
+	}
+	build_id_index__find_overlaps(index, start, end);
+	return true;
 }
 
 void build_id_index__delete(struct build_id_index *index)
 {
+	if (index)
+		free(index->ranges);
 	free(index);
 }
 
