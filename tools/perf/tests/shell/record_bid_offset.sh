@@ -133,16 +133,25 @@ hot_symbols() {
 		2> "${log}" | awk '$NF { print $2, $NF }' | sort
 }
 
-# The callchain that most samples have in the workload's own code.
+# The callchain that most samples of the workload's own code have.
 top_chain() {
 	perf script -F ip,sym -i "$1" 2> "${log}" | awk '
-		NF == 0 { n[chain]++; chain = ""; next }
+		NF == 0 { if (chain != "") n[chain]++; chain = ""; next }
 		$2 ~ /^(hot_leaf|hot_loop|library_caller|main)$/ { chain = chain " " $2 }
 		END {
 			for (c in n)
 				if (n[c] > max) { max = n[c]; top = c }
 			print top
 		}'
+}
+
+# A function that calls none may have no frame, and then its caller is not seen.
+check_chain() {
+	local chain
+
+	chain=$(top_chain "$1")
+	[[ "${chain}" =~ ^" hot_leaf"(" hot_loop")?" library_caller main"$ ]] ||
+		fail "callchain in ${1##*/}: ${chain}"
 }
 
 nr_deferred() {
@@ -165,16 +174,12 @@ test_flat() {
 }
 
 test_callchain() {
-	local chain
-
 	hot_symbols "${plain}" > "${dir}/expect"
 	hot_symbols "${entries}" > "${dir}/actual"
 	diff -u "${dir}/expect" "${dir}/actual"
 
-	chain=$(top_chain "${plain}")
-	[ "${chain}" = " hot_leaf hot_loop library_caller main" ] || fail "plain: ${chain}"
-	chain=$(top_chain "${entries}")
-	[ "${chain}" = " hot_leaf hot_loop library_caller main" ] || fail "entries: ${chain}"
+	check_chain "${plain}"
+	check_chain "${entries}"
 }
 
 # The rest of a sample comes in a record of its own, and is not to be lost.
@@ -276,15 +281,13 @@ test_mixed() {
 	for event in cpu-clock task-clock page-faults; do
 		grep -q "${event}" "${log}" || fail "no samples of ${event}"
 	done
-	top_chain "${dir}/mixed.data" | grep -q "hot_leaf hot_loop library_caller main" ||
-		fail "$(top_chain "${dir}/mixed.data")"
+	check_chain "${dir}/mixed.data"
 }
 
 test_system_wide() {
 	record "${dir}/all.data" -a -e cpu-clock -g --buildid-offset -- "${prog}" ||
 		{ grep -qi "permission" "${log}" && return "${skip_code}"; return 1; }
-	[ "$(top_chain "${dir}/all.data")" = " hot_leaf hot_loop library_caller main" ] ||
-		fail "$(top_chain "${dir}/all.data")"
+	check_chain "${dir}/all.data"
 }
 
 # It waits for keys, and for a signal that ends it.
@@ -295,7 +298,7 @@ test_top() {
 	exec 3<> "${dir}/keys"
 	"${prog}" 60 &
 	pid=$!
-	timeout -s INT 10 perf top --stdio -d 2 -e cpu-clock:u -F 250 -g --buildid-offset \
+	timeout -s INT 20 perf top --stdio -d 2 -e cpu-clock:u -F 250 -g --buildid-offset \
 		-p "${pid}" <&3 > "${log}" 2>&1 || status=$?
 	kill "${pid}"
 	wait "${pid}" 2> /dev/null || true
