@@ -40,8 +40,11 @@ struct deferred_record {
 	u32 pid, tid;
 };
 
-struct delivery {
+/* What a session has, and what its tool got last. */
+struct fixture {
 	struct perf_tool tool;
+	struct evlist *evlist;
+	struct machine machine;
 	int nr;
 	u32 tid;
 	int frames;
@@ -51,36 +54,34 @@ struct delivery {
 static int take_sample(const struct perf_tool *tool, union perf_event *event __maybe_unused,
 		       struct perf_sample *sample, struct machine *machine __maybe_unused)
 {
-	struct delivery *d = container_of(tool, struct delivery, tool);
+	struct fixture *f = container_of(tool, struct fixture, tool);
 
-	d->nr++;
-	d->tid = sample->tid;
-	d->frames = sample->callchain ? sample->callchain->nr : 0;
-	d->resolved = build_id_offset__resolved(&sample->build_id_offset) &&
+	f->nr++;
+	f->tid = sample->tid;
+	f->frames = sample->callchain ? sample->callchain->nr : 0;
+	f->resolved = build_id_offset__resolved(&sample->build_id_offset) &&
 		      sample->ip == OFFSET;
 	return 0;
 }
 
 /* Give up a sample as a session does: @tool gets it now or later. */
-static int defer_event(struct evlist *evlist, struct delivery *d, struct machine *machine,
-		       void *rec)
+static int defer_event(struct fixture *f, void *rec)
 {
 	struct perf_sample sample;
 	int err;
 
-	d->nr = 0;
+	f->nr = 0;
 	perf_sample__init(&sample, /*all=*/true);
-	err = evlist__parse_sample(evlist, rec, &sample);
+	err = evlist__parse_sample(f->evlist, rec, &sample);
 	if (!err && !perf_sample__is_deferred(&sample))
 		err = -1;
 	if (!err)
-		err = evlist__defer_sample(evlist, &d->tool, rec, &sample, machine);
+		err = evlist__defer_sample(f->evlist, &f->tool, rec, &sample, &f->machine);
 	perf_sample__exit(&sample);
 	return err;
 }
 
-static int defer(struct evlist *evlist, struct delivery *d, struct machine *machine,
-		 u32 tid, u64 cookie)
+static int defer(struct fixture *f, u32 tid, u64 cookie)
 {
 	struct waiting_sample rec = {
 		.header = {
@@ -93,27 +94,26 @@ static int defer(struct evlist *evlist, struct delivery *d, struct machine *mach
 		.words = { 0, PERF_CONTEXT_USER_DEFERRED, cookie, IP },
 	};
 
-	return defer_event(evlist, d, machine, &rec);
+	return defer_event(f, &rec);
 }
 
-static int deliver_record(struct evlist *evlist, struct delivery *d, struct machine *machine,
-			  void *rec)
+static int deliver_record(struct fixture *f, void *rec)
 {
 	struct perf_sample sample;
 	int err;
 
-	d->nr = 0;
+	f->nr = 0;
 	perf_sample__init(&sample, /*all=*/true);
-	err = evlist__parse_sample(evlist, rec, &sample);
+	err = evlist__parse_sample(f->evlist, rec, &sample);
 	if (!err)
-		err = evlist__deliver_deferred_callchain(evlist, &d->tool, rec, &sample, machine);
+		err = evlist__deliver_deferred_callchain(f->evlist, &f->tool, rec, &sample,
+							 &f->machine);
 	perf_sample__exit(&sample);
 	return err;
 }
 
 /* The record of @cookie with one entry, which is a frame, too. */
-static int complete(struct evlist *evlist, struct delivery *d, struct machine *machine,
-		    u32 tid, u64 cookie)
+static int complete(struct fixture *f, u32 tid, u64 cookie)
 {
 	struct deferred_record rec = {
 		.header = {
@@ -131,86 +131,87 @@ static int complete(struct evlist *evlist, struct delivery *d, struct machine *m
 		.tid = tid,
 	};
 
-	return deliver_record(evlist, d, machine, &rec);
+	return deliver_record(f, &rec);
 }
 
 /* Give up all, or those of a thread that has exited. */
-static int flush(struct evlist *evlist, struct delivery *d, pid_t tid)
+static int flush(struct fixture *f, pid_t tid)
 {
-	d->nr = 0;
-	return tid == -1 ? evlist__flush_deferred_samples(evlist, &d->tool) :
-			   evlist__flush_deferred_thread(evlist, &d->tool, tid);
+	f->nr = 0;
+	return tid == -1 ? evlist__flush_deferred_samples(f->evlist, &f->tool) :
+			   evlist__flush_deferred_thread(f->evlist, &f->tool, tid);
 }
 
-static struct evlist *new_evlist(struct perf_event_attr *attr)
+/* A session with one event that defers, and has the records in its own buffer. */
+static int set_up(struct fixture *f, u64 sample_type, event_sample take)
 {
-	struct evlist *evlist = evlist__new();
-	struct evsel *evsel = evsel__new(attr);
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_type = sample_type,
+		.sample_id_all = 1,
+		.defer_callchain = 1,
+		.defer_output = 1,
+	};
+	struct evsel *evsel = evsel__new(&attr);
 
-	if (!evlist || !evsel) {
-		evsel__put(evsel);
-		evlist__put(evlist);
-		return NULL;
-	}
-	evlist__add(evlist, evsel);
-	evlist__set_id_pos(evlist);
-	return evlist;
+	f->evlist = evlist__new();
+	TEST_ASSERT_VAL("no memory", f->evlist && evsel);
+	evlist__add(f->evlist, evsel);
+	evlist__set_id_pos(f->evlist);
+	TEST_ASSERT_EQUAL("machine", machine__init(&f->machine, "", HOST_KERNEL_ID), 0);
+	perf_tool__init(&f->tool, /*ordered_events=*/false);
+	f->tool.sample = take;
+	return 0;
+}
+
+static void tear_down(struct fixture *f)
+{
+	machine__exit(&f->machine);
+	evlist__put(f->evlist);
 }
 
 /* Samples that come before their record. */
 static int test__samples_wait(struct test_suite *test __maybe_unused,
 			      int subtest __maybe_unused)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_BUILD_ID_OFFSET,
-		.sample_id_all = 1,
-		.defer_callchain = 1,
-		.defer_output = 1,
-	};
-	struct evlist *evlist = new_evlist(&attr);
-	struct machine machine;
-	struct delivery d = {};
+	struct fixture f = {};
 
-	TEST_ASSERT_VAL("no memory", evlist);
-	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
-	perf_tool__init(&d.tool, /*ordered_events=*/false);
-	d.tool.sample = take_sample;
+	if (set_up(&f, PERF_SAMPLE_TID | PERF_SAMPLE_BUILD_ID_OFFSET, take_sample))
+		return TEST_FAIL;
 
 	/* Two of one thread, in one stay in the kernel, and one of another. */
-	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
-	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/2, /*cookie=*/20), 0);
-	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("defer", defer(&f, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("defer", defer(&f, /*tid=*/2, /*cookie=*/20), 0);
+	TEST_ASSERT_EQUAL("defer", defer(&f, /*tid=*/1, /*cookie=*/10), 0);
 
 	/* A cookie does not tell the thread. */
-	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/3, /*cookie=*/10), 0);
-	TEST_ASSERT_EQUAL("other thread", d.nr, 0);
-	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
-	TEST_ASSERT_EQUAL("both samples", d.nr, 2);
-	TEST_ASSERT_VAL("resolved", d.resolved && d.tid == 1);
+	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/3, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("other thread", f.nr, 0);
+	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("both samples", f.nr, 2);
+	TEST_ASSERT_VAL("resolved", f.resolved && f.tid == 1);
 
 	/* The record of thread 2 was lost. */
-	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/2, /*cookie=*/21), 0);
-	TEST_ASSERT_EQUAL("given up", d.nr, 1);
-	TEST_ASSERT_VAL("not resolved", !d.resolved && d.tid == 2);
+	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/2, /*cookie=*/21), 0);
+	TEST_ASSERT_EQUAL("given up", f.nr, 1);
+	TEST_ASSERT_VAL("not resolved", !f.resolved && f.tid == 2);
 
 	/* Or the thread ends. */
-	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
-	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/2, /*cookie=*/22), 0);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/2), 0);
-	TEST_ASSERT_EQUAL("of one thread", d.nr, 1);
-	TEST_ASSERT_VAL("not resolved", !d.resolved && d.tid == 2);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/-1), 0);
-	TEST_ASSERT_EQUAL("the rest", d.nr, 1);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/-1), 0);
-	TEST_ASSERT_EQUAL("nothing left", d.nr, 0);
+	TEST_ASSERT_EQUAL("defer", defer(&f, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("defer", defer(&f, /*tid=*/2, /*cookie=*/22), 0);
+	TEST_ASSERT_EQUAL("flush", flush(&f, /*tid=*/2), 0);
+	TEST_ASSERT_EQUAL("of one thread", f.nr, 1);
+	TEST_ASSERT_VAL("not resolved", !f.resolved && f.tid == 2);
+	TEST_ASSERT_EQUAL("flush", flush(&f, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("the rest", f.nr, 1);
+	TEST_ASSERT_EQUAL("flush", flush(&f, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("nothing left", f.nr, 0);
 
 	/* This one is freed with the evlist. */
-	TEST_ASSERT_EQUAL("defer", defer(evlist, &d, &machine, /*tid=*/1, /*cookie=*/12), 0);
+	TEST_ASSERT_EQUAL("defer", defer(&f, /*tid=*/1, /*cookie=*/12), 0);
 
-	machine__exit(&machine);
-	evlist__put(evlist);
+	tear_down(&f);
 	return TEST_OK;
 }
 
@@ -222,8 +223,7 @@ struct chain_sample {
 	struct perf_build_id_offset entries[4];
 };
 
-static int defer_chain(struct evlist *evlist, struct delivery *d, struct machine *machine,
-		       u32 tid, u64 cookie)
+static int defer_chain(struct fixture *f, u32 tid, u64 cookie)
 {
 	struct chain_sample rec = {
 		.header = {
@@ -242,58 +242,45 @@ static int defer_chain(struct evlist *evlist, struct delivery *d, struct machine
 		},
 	};
 
-	return defer_event(evlist, d, machine, &rec);
+	return defer_event(f, &rec);
 }
 
 /* Samples that are taken while, or after, their record is written. */
 static int test__samples_come_late(struct test_suite *test __maybe_unused,
 				   int subtest __maybe_unused)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET,
-		.sample_id_all = 1,
-		.defer_callchain = 1,
-		.defer_output = 1,
-	};
-	struct evlist *evlist = new_evlist(&attr);
-	struct machine machine;
-	struct delivery d = {};
+	struct fixture f = {};
 
-	TEST_ASSERT_VAL("no memory", evlist);
-	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
-	perf_tool__init(&d.tool, /*ordered_events=*/false);
-	d.tool.sample = take_sample;
+	if (set_up(&f, PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET, take_sample))
+		return TEST_FAIL;
 
-	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
-	TEST_ASSERT_EQUAL("none waits", d.nr, 0);
+	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("none waits", f.nr, 0);
 
 	/* The kernel part has two entries, then the marker and the record's. */
-	TEST_ASSERT_EQUAL("late", defer_chain(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
-	TEST_ASSERT_EQUAL("at once", d.nr, 1);
-	TEST_ASSERT_EQUAL("whole", d.frames, 4);
+	TEST_ASSERT_EQUAL("late", defer_chain(&f, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("at once", f.nr, 1);
+	TEST_ASSERT_EQUAL("whole", f.frames, 4);
 
 	/* Neither of another thread nor of another cookie. */
-	TEST_ASSERT_EQUAL("other", defer_chain(evlist, &d, &machine, /*tid=*/2, /*cookie=*/10), 0);
-	TEST_ASSERT_EQUAL("waits", d.nr, 0);
-	TEST_ASSERT_EQUAL("later", defer_chain(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
-	TEST_ASSERT_EQUAL("waits", d.nr, 0);
-	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
-	TEST_ASSERT_EQUAL("complete", d.nr, 1);
-	TEST_ASSERT_EQUAL("whole", d.frames, 4);
+	TEST_ASSERT_EQUAL("other", defer_chain(&f, /*tid=*/2, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("waits", f.nr, 0);
+	TEST_ASSERT_EQUAL("later", defer_chain(&f, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("waits", f.nr, 0);
+	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("complete", f.nr, 1);
+	TEST_ASSERT_EQUAL("whole", f.frames, 4);
 
 	/* A thread that is gone may have its ID reused. */
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/1), 0);
-	TEST_ASSERT_EQUAL("reused", defer_chain(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
-	TEST_ASSERT_EQUAL("waits", d.nr, 0);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/-1), 0);
-	TEST_ASSERT_EQUAL("given up", d.nr, 2);
+	TEST_ASSERT_EQUAL("flush", flush(&f, /*tid=*/1), 0);
+	TEST_ASSERT_EQUAL("reused", defer_chain(&f, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("waits", f.nr, 0);
+	TEST_ASSERT_EQUAL("flush", flush(&f, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("given up", f.nr, 2);
 	/* Neither marker nor cookie are frames. */
-	TEST_ASSERT_EQUAL("kernel part", d.frames, 2);
+	TEST_ASSERT_EQUAL("kernel part", f.frames, 2);
 
-	machine__exit(&machine);
-	evlist__put(evlist);
+	tear_down(&f);
 	return TEST_OK;
 }
 
@@ -318,15 +305,6 @@ struct words_record {
 static int test__two_records(struct test_suite *test __maybe_unused,
 			     int subtest __maybe_unused)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN |
-			       PERF_SAMPLE_BUILD_ID_OFFSET,
-		.sample_id_all = 1,
-		.defer_callchain = 1,
-		.defer_output = 1,
-	};
 	struct mixed_sample rec = {
 		.header = {
 			.type = PERF_RECORD_SAMPLE,
@@ -351,42 +329,38 @@ static int test__two_records(struct test_suite *test __maybe_unused,
 		.pid = 1,
 		.tid = 1,
 	};
-	struct evlist *evlist = new_evlist(&attr);
-	struct machine machine;
-	struct delivery d = {};
+	struct fixture f = {};
 
-	TEST_ASSERT_VAL("no memory", evlist);
-	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
-	perf_tool__init(&d.tool, /*ordered_events=*/false);
-	d.tool.sample = take_sample;
+	if (set_up(&f, PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BUILD_ID_OFFSET,
+		   take_sample))
+		return TEST_FAIL;
 
-	TEST_ASSERT_EQUAL("defer", defer_event(evlist, &d, &machine, &rec), 0);
-	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/10), 0);
-	TEST_ASSERT_EQUAL("the address alone", d.nr, 0);
-	TEST_ASSERT_EQUAL("deliver", deliver_record(evlist, &d, &machine, &words), 0);
-	TEST_ASSERT_EQUAL("complete", d.nr, 1);
+	TEST_ASSERT_EQUAL("defer", defer_event(&f, &rec), 0);
+	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/1, /*cookie=*/10), 0);
+	TEST_ASSERT_EQUAL("the address alone", f.nr, 0);
+	TEST_ASSERT_EQUAL("deliver", deliver_record(&f, &words), 0);
+	TEST_ASSERT_EQUAL("complete", f.nr, 1);
 	/* The marker and three words. */
-	TEST_ASSERT_EQUAL("whole", d.frames, 4);
-	TEST_ASSERT_VAL("resolved", d.resolved);
+	TEST_ASSERT_EQUAL("whole", f.frames, 4);
+	TEST_ASSERT_VAL("resolved", f.resolved);
 
 	/* Late, it finds both. */
-	TEST_ASSERT_EQUAL("late", defer_event(evlist, &d, &machine, &rec), 0);
-	TEST_ASSERT_EQUAL("at once", d.nr, 1);
-	TEST_ASSERT_EQUAL("whole", d.frames, 4);
+	TEST_ASSERT_EQUAL("late", defer_event(&f, &rec), 0);
+	TEST_ASSERT_EQUAL("at once", f.nr, 1);
+	TEST_ASSERT_EQUAL("whole", f.frames, 4);
 
 	/* The second one was lost. */
 	rec.ips[1] = 11;
 	rec.words[2] = 11;
-	TEST_ASSERT_EQUAL("defer", defer_event(evlist, &d, &machine, &rec), 0);
-	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/11), 0);
-	TEST_ASSERT_EQUAL("the address alone", d.nr, 0);
-	TEST_ASSERT_EQUAL("deliver", complete(evlist, &d, &machine, /*tid=*/1, /*cookie=*/12), 0);
-	TEST_ASSERT_EQUAL("given up", d.nr, 1);
-	TEST_ASSERT_EQUAL("no callchain", d.frames, 0);
-	TEST_ASSERT_VAL("resolved", d.resolved);
+	TEST_ASSERT_EQUAL("defer", defer_event(&f, &rec), 0);
+	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/1, /*cookie=*/11), 0);
+	TEST_ASSERT_EQUAL("the address alone", f.nr, 0);
+	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/1, /*cookie=*/12), 0);
+	TEST_ASSERT_EQUAL("given up", f.nr, 1);
+	TEST_ASSERT_EQUAL("no callchain", f.frames, 0);
+	TEST_ASSERT_VAL("resolved", f.resolved);
 
-	machine__exit(&machine);
-	evlist__put(evlist);
+	tear_down(&f);
 	return TEST_OK;
 }
 
@@ -405,12 +379,12 @@ struct swapped_sample {
 static int take_swapped_sample(const struct perf_tool *tool, union perf_event *event __maybe_unused,
 			       struct perf_sample *sample, struct machine *machine __maybe_unused)
 {
-	struct delivery *d = container_of(tool, struct delivery, tool);
+	struct fixture *f = container_of(tool, struct fixture, tool);
 	struct branch_entry *branches = perf_sample__branch_entries(sample);
 
-	d->nr++;
-	d->tid = sample->tid;
-	d->resolved = sample->raw_size == 12 && !memcmp(sample->raw_data, "raw data 12\0", 12) &&
+	f->nr++;
+	f->tid = sample->tid;
+	f->resolved = sample->raw_size == 12 && !memcmp(sample->raw_data, "raw data 12\0", 12) &&
 		      branches[0].flags.value == evsel__bitfield_swap_branch_flags(FOREIGN_FLAGS);
 	return 0;
 }
@@ -418,16 +392,6 @@ static int take_swapped_sample(const struct perf_tool *tool, union perf_event *e
 static int test__other_endianness(struct test_suite *test __maybe_unused,
 				  int subtest __maybe_unused)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |
-			       PERF_SAMPLE_BUILD_ID_OFFSET,
-		.sample_id_all = 1,
-		.defer_callchain = 1,
-		.defer_output = 1,
-	};
-	struct evlist *evlist = new_evlist(&attr);
 	struct swapped_sample rec = {
 		.header = {
 			.type = PERF_RECORD_SAMPLE,
@@ -440,28 +404,25 @@ static int test__other_endianness(struct test_suite *test __maybe_unused,
 		.branch = { .from = IP, .to = IP, .flags = FOREIGN_FLAGS },
 		.words = { 0, PERF_CONTEXT_USER_DEFERRED, 10, IP },
 	};
-	struct machine machine;
-	struct delivery d = {};
+	struct fixture f = {};
 
-	TEST_ASSERT_VAL("no memory", evlist);
-	evlist__first(evlist)->needs_swap = true;
-	TEST_ASSERT_EQUAL("machine", machine__init(&machine, "", HOST_KERNEL_ID), 0);
-	perf_tool__init(&d.tool, /*ordered_events=*/false);
-	d.tool.sample = take_swapped_sample;
+	if (set_up(&f, PERF_SAMPLE_TID | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |
+		       PERF_SAMPLE_BUILD_ID_OFFSET, take_swapped_sample))
+		return TEST_FAIL;
+	evlist__first(f.evlist)->needs_swap = true;
 
 	/* As it is when the reader has swapped it as u64 throughout. */
 	rec.raw[0] = bswap_32(12);
 	memcpy(&rec.raw[1], "raw data 12\0", 12);
 	mem_bswap_64(rec.raw, sizeof(rec.raw));
 
-	TEST_ASSERT_EQUAL("defer", defer_event(evlist, &d, &machine, &rec), 0);
-	TEST_ASSERT_EQUAL("waits", d.nr, 0);
-	TEST_ASSERT_EQUAL("flush", flush(evlist, &d, /*tid=*/-1), 0);
-	TEST_ASSERT_EQUAL("delivered", d.nr, 1);
-	TEST_ASSERT_VAL("swapped once", d.resolved && d.tid == 1);
+	TEST_ASSERT_EQUAL("defer", defer_event(&f, &rec), 0);
+	TEST_ASSERT_EQUAL("waits", f.nr, 0);
+	TEST_ASSERT_EQUAL("flush", flush(&f, /*tid=*/-1), 0);
+	TEST_ASSERT_EQUAL("delivered", f.nr, 1);
+	TEST_ASSERT_VAL("swapped once", f.resolved && f.tid == 1);
 
-	machine__exit(&machine);
-	evlist__put(evlist);
+	tear_down(&f);
 	return TEST_OK;
 }
 

@@ -249,8 +249,8 @@ int perf_sample__merge_build_id_address(struct perf_sample *sample,
  * @deferred: The PERF_RECORD_CALLCHAIN_DEFERRED of its cookie, with entries.
  *
  * The cookie at the end of the sample's callchain gives way to the deferred
- * part. Its words are replaced by the offsets of all entries. That goes for a
- * callchain in words, too: none other may come.
+ * part. Its words are replaced by the offsets of all entries. They complete a
+ * callchain in words, too.
  *
  * Return: 0, -EINVAL if @deferred has no entries, -ENOMEM.
  */

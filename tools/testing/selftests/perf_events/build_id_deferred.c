@@ -143,12 +143,7 @@ FIXTURE_VARIANT_ADD(deferred, all)
 
 FIXTURE_SETUP(deferred)
 {
-	const char *reason = cannot_run();
-
-	if (reason)
-		SKIP(return, "%s", reason);
-	self->record = malloc(MAX_RECORD);
-	ASSERT_NE(NULL, self->record);
+	self->record = new_record(_metadata);
 }
 
 FIXTURE_TEARDOWN(deferred)
@@ -206,28 +201,8 @@ TEST_F(deferred, breakpoint)
 	close_event(&event);
 }
 
-FIXTURE(build_id_deferred)
-{
-	struct perf_event_header *record;
-};
-
-FIXTURE_SETUP(build_id_deferred)
-{
-	const char *reason = cannot_run();
-
-	if (reason)
-		SKIP(return, "%s", reason);
-	self->record = malloc(MAX_RECORD);
-	ASSERT_NE(NULL, self->record);
-}
-
-FIXTURE_TEARDOWN(build_id_deferred)
-{
-	free(self->record);
-}
-
 /* A record of entries has an identity as all records have, if that is asked for. */
-TEST_F(build_id_deferred, sample_id)
+TEST_F(build_id, sample_id)
 {
 	struct perf_event_attr attr = target_attr(PERF_SAMPLE_TID | BOTH);
 	struct event event;

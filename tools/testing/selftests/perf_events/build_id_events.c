@@ -5,39 +5,15 @@
 #include <sys/wait.h>
 #include "build_id_records.h"
 
-FIXTURE(build_id_events)
-{
-	struct perf_event_header *record;
-};
-
-FIXTURE_SETUP(build_id_events)
-{
-	const char *reason = cannot_run();
-
-	if (reason)
-		SKIP(return, "%s", reason);
-	self->record = malloc(MAX_RECORD);
-	ASSERT_NE(NULL, self->record);
-}
-
-FIXTURE_TEARDOWN(build_id_events)
-{
-	free(self->record);
-}
-
 /* Parse all samples and check them. Returns their number. */
 static int check_samples(struct __test_metadata *_metadata, struct event *event,
 			 struct perf_event_header *record, int *resolved)
 {
 	int samples = 0;
+	struct sample s;
 
 	*resolved = 0;
-	while (next_record(event, record)) {
-		struct sample s;
-
-		if (record->type != PERF_RECORD_SAMPLE)
-			continue;
-		s = parse(_metadata, event, record);
+	while (next_sample(_metadata, event, record, &s)) {
 		if (s.ip_entry)
 			*resolved += check_entry(_metadata, s.ip_entry, s.ip, is_user_sample(&s));
 		if (s.entries)
@@ -81,7 +57,7 @@ static struct perf_event_attr tracepoint_attr(int id, uint64_t sample_type)
 }
 
 /* The sampled address is in the kernel, what called it is not. */
-TEST_F(build_id_events, tracepoint)
+TEST_F(build_id, tracepoint)
 {
 	int id = tracepoint_id("syscalls/sys_enter_getppid"), resolved;
 	struct event event;
@@ -100,7 +76,7 @@ TEST_F(build_id_events, tracepoint)
 }
 
 /* An event of this task's child, taken by this task. Its addresses are not the child's. */
-TEST_F(build_id_events, other_task)
+TEST_F(build_id, other_task)
 {
 	int id = tracepoint_id("sched/sched_waking"), go[2], samples, resolved;
 	struct event event;
@@ -136,7 +112,7 @@ TEST_F(build_id_events, other_task)
 }
 
 /* What counters of the group say stands before the entries. */
-TEST_F(build_id_events, group)
+TEST_F(build_id, group)
 {
 	struct perf_event_attr attr = clock_attr(PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 						 PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | BOTH);
@@ -160,12 +136,13 @@ TEST_F(build_id_events, group)
 }
 
 /* Events of a task go on in those that it starts. */
-TEST_F(build_id_events, inherit)
+TEST_F(build_id, inherit)
 {
 	struct perf_event_attr attr = clock_attr(PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 						 PERF_SAMPLE_CALLCHAIN | BOTH);
 	int nr_cpus = sysconf(_SC_NPROCESSORS_ONLN), child_samples = 0;
 	struct event event[64];
+	struct sample s;
 	pid_t pid;
 
 	if (nr_cpus > 64)
@@ -183,12 +160,7 @@ TEST_F(build_id_events, inherit)
 	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 	for (int i = 0; i < nr_cpus; i++) {
 		event_off(&event[i]);
-		while (next_record(&event[i], self->record)) {
-			struct sample s;
-
-			if (self->record->type != PERF_RECORD_SAMPLE)
-				continue;
-			s = parse(_metadata, &event[i], self->record);
+		while (next_sample(_metadata, &event[i], self->record, &s)) {
 			/* It has the mappings of this one. */
 			check_entry(_metadata, s.ip_entry, s.ip, is_user_sample(&s));
 			child_samples += check_chain(_metadata, &s) && s.pid == (uint32_t)pid;
@@ -199,12 +171,13 @@ TEST_F(build_id_events, inherit)
 }
 
 /* What is excluded from a callchain of words is from one of entries. */
-TEST_F(build_id_events, exclude)
+TEST_F(build_id, exclude)
 {
 	for (int how = 0; how < 4; how++) {
 		struct perf_event_attr attr = clock_attr(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN |
 							 BOTH);
 		struct event event;
+		struct sample s;
 
 		attr.exclude_user = how == 0;
 		attr.exclude_kernel = how == 1;
@@ -214,12 +187,7 @@ TEST_F(build_id_events, exclude)
 		event_on(&event);
 		burn(100);
 		event_off(&event);
-		while (next_record(&event, self->record)) {
-			struct sample s;
-
-			if (self->record->type != PERF_RECORD_SAMPLE)
-				continue;
-			s = parse(_metadata, &event, self->record);
+		while (next_sample(_metadata, &event, self->record, &s)) {
 			check_entry(_metadata, s.ip_entry, s.ip, is_user_sample(&s));
 			check_chain(_metadata, &s);
 			for (uint64_t i = 0; i < s.nr_entries; i++) {
@@ -239,7 +207,7 @@ TEST_F(build_id_events, exclude)
 }
 
 /* Events that overflow together, each of them with its own types. */
-TEST_F(build_id_events, together)
+TEST_F(build_id, together)
 {
 	static const uint64_t types[] = {
 		PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET,
@@ -276,10 +244,11 @@ TEST_F(build_id_events, together)
 }
 
 /* Whole CPUs: kernel threads, idle, tasks that come, map, run and end. */
-TEST_F(build_id_events, system)
+TEST_F(build_id, system)
 {
 	int nr_cpus = sysconf(_SC_NPROCESSORS_ONLN), samples = 0, resolved = 0;
 	struct event event[2 * 64];
+	struct sample s;
 
 	if (nr_cpus > 64)
 		nr_cpus = 64;
@@ -315,12 +284,7 @@ TEST_F(build_id_events, system)
 	}
 	for (int i = 0; i < 2 * nr_cpus; i++) {
 		event_off(&event[i]);
-		while (next_record(&event[i], self->record)) {
-			struct sample s;
-
-			if (self->record->type != PERF_RECORD_SAMPLE)
-				continue;
-			s = parse(_metadata, &event[i], self->record);
+		while (next_sample(_metadata, &event[i], self->record, &s)) {
 			if (!is_deferred(s.ip_entry)) {
 				check_form(_metadata, s.ip_entry);
 				if (s.ip_entry->size)

@@ -6,28 +6,22 @@
 #include <sys/wait.h>
 #include "build_id_records.h"
 
-FIXTURE(build_id_files)
+/* The entry of the sampled address, if it is in @record. */
+static const struct entry *address_entry(struct __test_metadata *_metadata,
+					 const struct event *event,
+					 const struct perf_event_header *record)
 {
-	struct perf_event_header *record;
-};
+	bool defer = event->attr.defer_callchain;
 
-FIXTURE_SETUP(build_id_files)
-{
-	const char *reason = cannot_run();
-
-	if (reason)
-		SKIP(return, "%s", reason);
-	self->record = malloc(MAX_RECORD);
-	ASSERT_NE(NULL, self->record);
-}
-
-FIXTURE_TEARDOWN(build_id_files)
-{
-	free(self->record);
+	if (!defer && record->type == PERF_RECORD_SAMPLE)
+		return parse(_metadata, event, record).ip_entry;
+	if (defer && record->type == PERF_RECORD_CALLCHAIN_DEFERRED)
+		return (const struct entry *)((const struct deferred *)record)->words;
+	return NULL;
 }
 
 /* Code that is in no file. */
-TEST_F(build_id_files, jit)
+TEST_F(build_id, jit)
 {
 #if defined(__x86_64__)
 	/* 1: dec %rdi; jnz 1b; ret */
@@ -62,12 +56,8 @@ TEST_F(build_id_files, jit)
 		((void (*)(long))jit)(100000000);
 		event_off(&event);
 		while (next_record(&event, self->record)) {
-			const struct entry *e = NULL;
+			const struct entry *e = address_entry(_metadata, &event, self->record);
 
-			if (!defer && self->record->type == PERF_RECORD_SAMPLE)
-				e = parse(_metadata, &event, self->record).ip_entry;
-			if (defer && self->record->type == PERF_RECORD_CALLCHAIN_DEFERRED)
-				e = (struct entry *)((struct deferred *)self->record)->words;
 			if (!e)
 				continue;
 			check_form(_metadata, e);
@@ -148,7 +138,7 @@ static bool write_program(const char *path, bool is64, uint64_t loop)
 }
 
 /* Programs of both classes, started while the event is on its parent. */
-TEST_F(build_id_files, exec)
+TEST_F(build_id, exec)
 {
 	static const uint8_t id[20] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	char path[] = "/tmp/build_id_offset.XXXXXX";
@@ -195,12 +185,8 @@ TEST_F(build_id_files, exec)
 		close(go[0]);
 		close(go[1]);
 		while (!failed && next_record(&event, self->record)) {
-			const struct entry *e = NULL;
+			const struct entry *e = address_entry(_metadata, &event, self->record);
 
-			if (!defer && self->record->type == PERF_RECORD_SAMPLE)
-				e = parse(_metadata, &event, self->record).ip_entry;
-			if (defer && self->record->type == PERF_RECORD_CALLCHAIN_DEFERRED)
-				e = (struct entry *)((struct deferred *)self->record)->words;
 			if (!e)
 				continue;
 			check_form(_metadata, e);

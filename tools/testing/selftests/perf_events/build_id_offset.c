@@ -4,45 +4,21 @@
 #include <sys/wait.h>
 #include "build_id_records.h"
 
-FIXTURE(build_id_offset)
-{
-	struct perf_event_header *record;
-};
-
-FIXTURE_SETUP(build_id_offset)
-{
-	const char *reason = cannot_run();
-
-	if (reason)
-		SKIP(return, "%s", reason);
-	self->record = malloc(MAX_RECORD);
-	ASSERT_NE(NULL, self->record);
-}
-
-FIXTURE_TEARDOWN(build_id_offset)
-{
-	free(self->record);
-}
-
 /* Both forms of address and callchain in one sample must tell the same. */
-TEST_F(build_id_offset, in_place)
+TEST_F(build_id, in_place)
 {
 	struct perf_event_attr attr = clock_attr(PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 						 PERF_SAMPLE_CALLCHAIN | BOTH);
 	int samples = 0, users = 0, resolved = 0, chained = 0;
 	struct event event;
+	struct sample s;
 
 	ASSERT_EQ(0, open_event(&event, attr, 0, -1));
 	event_on(&event);
 	burn(200);
 	event_off(&event);
 
-	while (next_record(&event, self->record)) {
-		struct sample s;
-
-		if (self->record->type != PERF_RECORD_SAMPLE)
-			continue;
-		s = parse(_metadata, &event, self->record);
+	while (next_sample(_metadata, &event, self->record, &s)) {
 		samples++;
 		users += is_user_sample(&s);
 		resolved += check_entry(_metadata, s.ip_entry, s.ip, is_user_sample(&s));
@@ -57,10 +33,11 @@ TEST_F(build_id_offset, in_place)
 }
 
 /* Each type alone, at an address that is known. */
-TEST_F(build_id_offset, breakpoint)
+TEST_F(build_id, breakpoint)
 {
 	for (int chain = 0; chain < 2; chain++) {
 		struct event event;
+		struct sample s;
 		int err, nr = 0;
 
 		err = open_event(&event, target_attr(chain ? PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET :
@@ -72,13 +49,9 @@ TEST_F(build_id_offset, breakpoint)
 			use(target(i));
 		event_off(&event);
 
-		while (next_record(&event, self->record)) {
-			struct sample s;
+		while (next_sample(_metadata, &event, self->record, &s)) {
 			const struct entry *e;
 
-			if (self->record->type != PERF_RECORD_SAMPLE)
-				continue;
-			s = parse(_metadata, &event, self->record);
 			e = s.ip_entry;
 			if (chain) {
 				ASSERT_GE(s.nr_entries, 2);
@@ -95,7 +68,7 @@ TEST_F(build_id_offset, breakpoint)
 }
 
 /* Whatever is asked for, a record stays within what its header can tell. */
-TEST_F(build_id_offset, sizes)
+TEST_F(build_id, sizes)
 {
 	static const uint64_t extra[] = {
 		PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR,
@@ -152,11 +125,12 @@ static int sysctl_max_stack(int value)
 	return old;
 }
 
-TEST_F(build_id_offset, max_stack)
+TEST_F(build_id, max_stack)
 {
 	struct perf_event_attr attr = clock_attr(PERF_SAMPLE_CALLCHAIN | BOTH);
 	int old = sysctl_max_stack(0), samples = 0;
 	struct event event;
+	struct sample s;
 
 	ASSERT_GT(old, 0);
 	attr.exclude_kernel = 1;
@@ -170,12 +144,7 @@ TEST_F(build_id_offset, max_stack)
 	event_on(&event);
 	deep(50, 100);
 	event_off(&event);
-	while (next_record(&event, self->record)) {
-		struct sample s;
-
-		if (self->record->type != PERF_RECORD_SAMPLE)
-			continue;
-		s = parse(_metadata, &event, self->record);
+	while (next_sample(_metadata, &event, self->record, &s)) {
 		check_chain(_metadata, &s);
 		ASSERT_LE(s.nr_entries, 3 + 1);
 		samples++;
@@ -185,11 +154,12 @@ TEST_F(build_id_offset, max_stack)
 }
 
 /* A callchain that is too long for a record is cut, in both forms. */
-TEST_F(build_id_offset, long_chain)
+TEST_F(build_id, long_chain)
 {
 	struct perf_event_attr attr = clock_attr(PERF_SAMPLE_CALLCHAIN | BOTH);
 	int old = sysctl_max_stack(4000), samples = 0;
 	struct event event;
+	struct sample s;
 	uint64_t longest = 0;
 	int err;
 
@@ -203,12 +173,7 @@ TEST_F(build_id_offset, long_chain)
 		event_on(&event);
 		deep(3500, 100);
 		event_off(&event);
-		while (next_record(&event, self->record)) {
-			struct sample s;
-
-			if (self->record->type != PERF_RECORD_SAMPLE)
-				continue;
-			s = parse(_metadata, &event, self->record);
+		while (next_sample(_metadata, &event, self->record, &s)) {
 			ASSERT_EQ(s.nr_words, s.nr_entries);
 			if (s.nr_entries > longest)
 				longest = s.nr_entries;
@@ -226,7 +191,7 @@ TEST_F(build_id_offset, long_chain)
 }
 
 /* What cannot work is refused, and what is not allowed. */
-TEST_F(build_id_offset, refused)
+TEST_F(build_id, refused)
 {
 	struct perf_event_attr attr = clock_attr(PERF_SAMPLE_BUILD_ID_OFFSET);
 	int level = -1, status;

@@ -329,6 +329,19 @@ static inline struct sample parse(struct __test_metadata *_metadata, const struc
 	return s;
 }
 
+/* Copy and take apart the next PERF_RECORD_SAMPLE, and skip what is before it. */
+static inline bool next_sample(struct __test_metadata *_metadata, struct event *event,
+			       struct perf_event_header *record, struct sample *s)
+{
+	while (next_record(event, record)) {
+		if (record->type != PERF_RECORD_SAMPLE)
+			continue;
+		*s = parse(_metadata, event, record);
+		return true;
+	}
+	return false;
+}
+
 static inline void event_on(struct event *event)
 {
 	ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -434,6 +447,35 @@ static inline const char *cannot_run(void)
 	if (!file_build_id("/proc/self/exe", build_id))
 		return "this program has no build ID";
 	return NULL;
+}
+
+/* Skip the test, or have a buffer for a record, to be freed. */
+static inline struct perf_event_header *new_record(struct __test_metadata *_metadata)
+{
+	const char *reason = cannot_run();
+	struct perf_event_header *record;
+
+	if (reason)
+		SKIP(return NULL, "%s", reason);
+	record = malloc(MAX_RECORD);
+	ASSERT_NE(NULL, record);
+	return record;
+}
+
+/* What most tests have. */
+FIXTURE(build_id)
+{
+	struct perf_event_header *record;
+};
+
+FIXTURE_SETUP(build_id)
+{
+	self->record = new_record(_metadata);
+}
+
+FIXTURE_TEARDOWN(build_id)
+{
+	free(self->record);
 }
 
 #endif /* BUILD_ID_RECORDS_H */
