@@ -563,15 +563,19 @@ case_truncated() {
 	local size
 	record - "${user_event[@]}" -g -- "${prog}" > "${dir}/from.pipe"
 	size=$(stat -c %s "${dir}/from.pipe")
-	head -c $((size / 2 + 3)) "${dir}/from.pipe" > "${dir}/cut.pipe"
-	rm -f "${dir}/to"
-	if perf inject --buildid-offset -i - -o "${dir}/to" \
-			< "${dir}/cut.pipe" 2> "${dir}/stderr"; then
-		fail "a truncated pipe was converted"
-	fi
-	cat "${dir}/stderr"
-	grep -q -E "0x[0-9a-f]+|offset" "${dir}/stderr" || fail "the error does not say where"
-	[ -z "$(compgen -G "${dir}/to*")" ] || fail "output was left"
+	# In the first record's header, in the first record, in the last.
+	for size in 19 29 $((size - 3)); do
+		head -c "${size}" "${dir}/from.pipe" > "${dir}/cut.pipe"
+		rm -f "${dir}/to"
+		if perf inject --buildid-offset -i - -o "${dir}/to" \
+				< "${dir}/cut.pipe" 2> "${dir}/stderr"; then
+			fail "a pipe cut at ${size} was converted"
+		fi
+		cat "${dir}/stderr"
+		grep -q -E "0x[0-9a-f]+|offset" "${dir}/stderr" ||
+			fail "the error does not say where"
+		[ -z "$(compgen -G "${dir}/to*")" ] || fail "output was left"
+	done
 
 	record "${dir}/from" "${user_event[@]}" -g -- "${prog}"
 	size=$(stat -c %s "${dir}/from")
