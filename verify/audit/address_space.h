@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is mapped in the address space of each process, from the events that tell of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace audit {
+
+struct Mapping {
+	uint64_t start = 0;
+	uint64_t end = 0;
+	uint64_t offset = 0;	// of start in the file, in bytes
+	uint64_t inode = 0;	// 0: not of a file
+	std::string path;
+};
+
+class AddressSpace {
+public:
+	// What was mapped there before is not any more.
+	void map(Mapping mapping);
+	const Mapping *find(uint64_t address) const;
+
+private:
+	std::map<uint64_t, Mapping> by_start_;
+};
+
+class AddressSpaces {
+public:
+	void map(uint32_t pid, Mapping mapping) { spaces_[pid].map(std::move(mapping)); }
+	void fork(uint32_t pid, uint32_t parent);
+	void exec(uint32_t pid) { spaces_[pid] = {}; }
+	void exit(uint32_t pid) { spaces_.erase(pid); }
+
+	// What /proc/PID/maps says now. A process that ends meanwhile has none.
+	void read_proc(uint32_t pid);
+
+	// Null for a process of which nothing is known.
+	const AddressSpace *of(uint32_t pid) const;
+
+private:
+	std::map<uint32_t, AddressSpace> spaces_;
+};
+
+} // namespace audit

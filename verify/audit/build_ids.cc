@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "audit/build_ids.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+namespace audit {
+
+namespace {
+
+struct Closed {
+	int fd;
+
+	~Closed() { close(fd); }
+};
+
+// In the notes of one segment.
+BuildId find_in(Elf_Data *data)
+{
+	GElf_Nhdr note;
+	size_t name, desc, at = 0;
+	BuildId id;
+
+	while ((at = gelf_getnote(data, at, &note, &name, &desc))) {
+		const char *bytes = static_cast<const char *>(data->d_buf);
+
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
+		    std::memcmp(bytes + name, "GNU", sizeof("GNU")) || !note.n_descsz ||
+		    note.n_descsz > id.bytes.size())
+			continue;
+		id.size = static_cast<uint8_t>(note.n_descsz);
+		std::copy_n(bytes + desc, id.size, id.bytes.begin());
+		break;
+	}
+	return id;
+}
+
+} // namespace
+
+std::string to_string(const BuildId &id)
+{
+	std::string text;
+
+	for (uint8_t i = 0; i < id.size; i++)
+		text += fmt::format("{:02x}", id.bytes[i]);
+	return id.size ? text : "none";
+}
+
+BuildId read_build_id(const std::filesystem::path &path)
+{
+	Closed file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+
+	if (file.fd < 0)
+		throw std::system_error(errno, std::generic_category(), path.string());
+	elf_version(EV_CURRENT);
+
+	std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(file.fd, ELF_C_READ, nullptr), elf_end);
+	size_t nr = 0;
+	BuildId id;
+
+	if (!elf || elf_kind(elf.get()) != ELF_K_ELF || elf_getphdrnum(elf.get(), &nr))
+		return id;
+	for (size_t i = 0; i < nr && !id.size; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(elf.get(), static_cast<int>(i), &segment) || segment.p_type != PT_NOTE)
+			continue;
+
+		Elf_Type type = segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
+		Elf_Data *data = elf_getdata_rawchunk(elf.get(), static_cast<int64_t>(segment.p_offset),
+						      segment.p_filesz, type);
+
+		if (data)
+			id = find_in(data);
+	}
+	return id;
+}
+
+void BuildIds::know(const std::filesystem::path &dir)
+{
+	dir_ = std::filesystem::canonical(dir).string() + "/";
+	for (const auto &file : std::filesystem::recursive_directory_iterator(dir)) {
+		struct stat st;
+
+		if (file.is_regular_file() && !stat(file.path().c_str(), &st))
+			by_inode_.insert_or_assign(st.st_ino, read_build_id(file.path()));
+	}
+}
+
+std::optional<BuildId> BuildIds::of(const std::string &path, uint64_t inode)
+{
+	if (!dir_.empty() && path.starts_with(dir_)) {
+		auto known = by_inode_.find(inode);
+
+		return known == by_inode_.end() ? std::nullopt : std::optional(known->second);
+	}
+
+	auto [found, is_new] = by_path_.try_emplace(path);
+
+	if (is_new) {
+		try {
+			found->second = read_build_id(path);
+		} catch (const std::system_error &) {
+			// It is gone.
+		}
+	}
+	return found->second;
+}
+
+} // namespace audit

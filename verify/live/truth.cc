@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "live/truth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace live {
+
+using audit::Entry;
+using audit::Verdict;
+
+namespace {
+
+constexpr size_t dead_kept = 1000;
+constexpr uint64_t remarks_kept = 10;	// of each kind
+constexpr uint64_t context_user = static_cast<uint64_t>(PERF_CONTEXT_USER);
+
+} // namespace
+
+void Truth::remark(Verdict verdict, const std::string &what)
+{
+	if (remarked_[verdict]++ < remarks_kept)
+		remarks.push_back((verdict == Verdict::Wrong ? "wrong: " : "unknown: ") + what);
+}
+
+void Truth::count(Counts &counts, Verdict verdict, uint32_t pid, uint64_t address, uint64_t time)
+{
+	counts[verdict]++;
+	if (verdict == Verdict::Wrong || verdict == Verdict::Unknown)
+		remark(verdict, fmt::format("{}.{:09} process {} address {:#x}: {}", time / 1000000000,
+					    time % 1000000000, pid, address, judge_.why()));
+}
+
+void Truth::deferred_address(uint32_t pid, uint64_t ip, uint64_t time, const Entry &entry)
+{
+	count(addresses, judge_.user(pid, ip, entry), pid, ip, time);
+}
+
+void Truth::sample(const Record &record)
+{
+	Sample s = parse_sample(record);
+	Cookie cookie = cookie_of(s.ip_entry);
+
+	samples++;
+	user_samples += s.user;
+	if (!s.user) {
+		count(addresses, judge_.other(s.ip, s.ip_entry), s.pid, s.ip, record.time);
+	} else if (!cookie.there) {
+		count(addresses, judge_.user(s.pid, s.ip, s.ip_entry), s.pid, s.ip, record.time);
+	} else {
+		Thread thread(s.tid, record.event);
+		auto last = last_.find(thread);
+
+		if (last != last_.end() && last->second.cookie == cookie.value && last->second.has_ip)
+			deferred_address(s.pid, s.ip, record.time, last->second.ip_entry);
+		else
+			waiting_[{thread, cookie.value}].push_back({s.pid, s.ip, record.time});
+	}
+
+	if (s.words.size() != s.entries.size()) {
+		remark(Verdict::Wrong, fmt::format("process {}: {} words and {} entries in a callchain", s.pid,
+						   s.words.size(), s.entries.size()));
+		callchains[Verdict::Wrong]++;
+		return;
+	}
+
+	bool user = false;
+
+	for (size_t i = 0; i < s.words.size(); i++) {
+		bool marker = is_marker(s.words[i]);
+
+		if (marker)
+			user = s.words[i] == context_user;
+		if (user && !marker) {
+			count(callchains, judge_.user(s.pid, s.words[i], s.entries[i]), s.pid, s.words[i], record.time);
+		} else if (judge_.other(s.words[i], s.entries[i]) == Verdict::Wrong) {
+			count(callchains, Verdict::Wrong, s.pid, s.words[i], record.time);
+		}
+	}
+}
+
+void Truth::deferred(const Record &record)
+{
+	Deferred d = parse_deferred(record);
+	Thread thread(d.tid, record.event);
+
+	if (d.has_entries) {
+		Last last = {d.cookie, !d.entries.empty(), {}, {d.entries.begin(), d.entries.end()}};
+		bool apart = d.entries.size() >= 2 && !d.entries[1].size && d.entries[1].offset == context_user;
+
+		if (last.has_ip)
+			last.ip_entry = d.entries[0];
+		if (apart)
+			last.chain.erase(last.chain.begin(), last.chain.begin() + 2);
+		if (auto found = waiting_.find({thread, d.cookie}); found != waiting_.end()) {
+			for (const Waiting &w : found->second)
+				deferred_address(w.pid, w.ip, w.time, last.ip_entry);
+			waiting_.erase(found);
+		}
+		last_[thread] = std::move(last);
+		return;
+	}
+
+	auto last = last_.find(thread);
+
+	// There is no record with entries where there was no space for it; that is among the lost.
+	if (last == last_.end() || last->second.cookie != d.cookie)
+		return;
+	for (size_t i = 0; i < std::min(d.words.size(), last->second.chain.size()); i++)
+		count(callchains, judge_.user(d.pid, d.words[i], last->second.chain[i]), d.pid, d.words[i], record.time);
+}
+
+void Truth::exit(const Task &task)
+{
+	last_.erase(last_.lower_bound({task.tid, 0}), last_.upper_bound({task.tid, SIZE_MAX}));
+
+	auto threads = threads_.find(task.pid);
+
+	if (threads == threads_.end() || --threads->second)
+		return;
+	threads_.erase(threads);
+
+	// The rest of its end is sampled, too. A new process may have got the number since.
+	dead_.push_back(task.pid);
+	if (dead_.size() <= dead_kept)
+		return;
+	if (!threads_.contains(dead_.front()))
+		spaces_.exit(dead_.front());
+	dead_.pop_front();
+}
+
+void Truth::take(const Record &record)
+{
+	switch (record.header().type) {
+	case PERF_RECORD_SAMPLE:
+		sample(record);
+		break;
+	case PERF_RECORD_CALLCHAIN_DEFERRED:
+		deferred(record);
+		break;
+	case PERF_RECORD_MMAP2: {
+		audit::Mapping mapping;
+		uint32_t pid = parse_map(record, mapping);
+
+		spaces_.map(pid, std::move(mapping));
+		break;
+	}
+	case PERF_RECORD_COMM:
+		if (record.header().misc & PERF_RECORD_MISC_COMM_EXEC)
+			spaces_.exec(static_cast<uint32_t>(record.words[1]));
+		break;
+	case PERF_RECORD_FORK: {
+		Task task = parse_task(record);
+
+		threads_[task.pid]++;
+		spaces_.fork(task.pid, task.parent);
+		break;
+	}
+	case PERF_RECORD_EXIT:
+		exit(parse_task(record));
+		break;
+	case PERF_RECORD_LOST:
+		lost += record.words[2];
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		lost += record.words[1];
+		break;
+	}
+}
+
+uint64_t Truth::waiting() const
+{
+	uint64_t nr = 0;
+
+	for (const auto &[key, samples] : waiting_)
+		nr += samples.size();
+	return nr;
+}
+
+} // namespace live

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "audit/judge.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+using audit::AddressSpaces;
+using audit::BuildId;
+using audit::BuildIds;
+using audit::Entry;
+using audit::Judge;
+using audit::Verdict;
+
+namespace {
+
+// A process with the test's own file mapped at an address of choice, something that is no file, and a file that is gone.
+class JudgeTest : public ::testing::Test {
+protected:
+	static constexpr uint32_t pid = 7;
+	static constexpr uint64_t start = 0x10000;
+
+	void SetUp() override
+	{
+		struct stat st;
+
+		ASSERT_EQ(stat("/proc/self/exe", &st), 0);
+		spaces.map(pid, {start, start + 0x1000, 0x3000, st.st_ino, "/proc/self/exe"});
+		spaces.map(pid, {0x20000, 0x21000, 0, 0, "[heap]"});
+		spaces.map(pid, {0x30000, 0x31000, 0, 5, "/there/is/no/such/file"});
+		spaces.map(pid, {0x40000, 0x41000, 0, 6, __FILE__});
+		id = audit::read_build_id("/proc/self/exe");
+		ASSERT_EQ(id.size, 20);
+	}
+
+	Entry resolved(uint64_t offset)
+	{
+		Entry entry = {};
+
+		entry.size = id.size;
+		std::copy(id.bytes.begin(), id.bytes.end(), entry.build_id);
+		entry.offset = offset;
+		return entry;
+	}
+
+	static Entry unresolved(uint64_t address)
+	{
+		Entry entry = {};
+
+		entry.offset = address;
+		return entry;
+	}
+
+	AddressSpaces spaces;
+	BuildIds ids;
+	Judge judge{spaces, ids};
+	BuildId id;
+};
+
+TEST_F(JudgeTest, Resolved)
+{
+	EXPECT_EQ(judge.user(pid, start + 8, resolved(0x3008)), Verdict::True);
+	EXPECT_EQ(judge.user(pid, start + 8, resolved(0x8)), Verdict::Wrong);
+	EXPECT_NE(judge.why().find("0x3008"), std::string::npos);
+	EXPECT_EQ(judge.user(pid, 0x20000, resolved(0)), Verdict::Wrong);
+	EXPECT_EQ(judge.user(pid, 0x1, resolved(0)), Verdict::Wrong);
+}
+
+TEST_F(JudgeTest, BuildIdOfAnother)
+{
+	Entry entry = resolved(0x3008);
+
+	entry.build_id[19]++;
+	EXPECT_EQ(judge.user(pid, start + 8, entry), Verdict::Wrong);
+	entry = resolved(0x3008);
+	entry.size = 19;
+	entry.build_id[19] = 0;
+	EXPECT_EQ(judge.user(pid, start + 8, entry), Verdict::Wrong);
+	EXPECT_EQ(judge.user(pid, 0x40000, resolved(0)), Verdict::Wrong);	// of a file without any
+}
+
+TEST_F(JudgeTest, Unresolved)
+{
+	EXPECT_EQ(judge.user(pid, start + 8, unresolved(start + 8)), Verdict::Missed);
+	EXPECT_EQ(judge.user(pid, 0x20000, unresolved(0x20000)), Verdict::Nothing);
+	EXPECT_EQ(judge.user(pid, 0x40000, unresolved(0x40000)), Verdict::Nothing);
+	EXPECT_EQ(judge.user(pid, start + 8, unresolved(start)), Verdict::Wrong);
+}
+
+TEST_F(JudgeTest, Unknown)
+{
+	EXPECT_EQ(judge.user(pid + 1, start, resolved(0)), Verdict::Unknown);
+	EXPECT_EQ(judge.user(pid, 0x30000, resolved(0)), Verdict::Unknown);
+}
+
+TEST_F(JudgeTest, BytesThatAreZero)
+{
+	for (size_t at : {1, 2, 3}) {
+		Entry entry = unresolved(start);
+
+		reinterpret_cast<uint8_t *>(&entry)[at] = 1;
+		EXPECT_EQ(judge.user(pid, start, entry), Verdict::Wrong) << at;
+	}
+
+	Entry entry = unresolved(start);
+
+	entry.build_id[0] = 1;
+	EXPECT_EQ(judge.user(pid, start, entry), Verdict::Wrong);
+	entry.size = 21;
+	EXPECT_EQ(judge.user(pid, start, entry), Verdict::Wrong);
+}
+
+TEST_F(JudgeTest, OtherWords)
+{
+	EXPECT_EQ(judge.other(~0ULL - 511, unresolved(~0ULL - 511)), Verdict::Nothing);
+	EXPECT_EQ(judge.other(start + 8, resolved(0x3008)), Verdict::Wrong);
+	EXPECT_EQ(judge.other(start, unresolved(start + 8)), Verdict::Wrong);
+}
+
+} // namespace
