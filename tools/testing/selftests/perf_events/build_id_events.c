@@ -243,6 +243,29 @@ TEST_F(build_id, together)
 	}
 }
 
+/* A counter of the processor. Where it overflows, the sample is taken in an NMI. */
+TEST_F(build_id, hardware)
+{
+	struct perf_event_attr attr = clock_attr(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | BOTH);
+	int samples, resolved, err;
+	struct event event;
+
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_CPU_CYCLES;
+	attr.sample_period = 200000;
+	err = open_event(&event, attr, 0, -1);
+	if (err)
+		SKIP(return, "no counter: %s", strerror(-err));
+	event_on(&event);
+	deep(20, 500);
+	event_off(&event);
+	samples = check_samples(_metadata, &event, self->record, &resolved);
+	TH_LOG("%d samples, %d resolved", samples, resolved);
+	ASSERT_GT(samples, 0);
+	ASSERT_GT(resolved, 0);
+	close_event(&event);
+}
+
 /* Whole CPUs: kernel threads, idle, tasks that come, map, run and end. */
 TEST_F(build_id, system)
 {
