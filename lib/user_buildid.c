@@ -213,6 +213,9 @@ static int map_read(struct user_buildid_map *map, bool may_sleep)
 	/* To read a device may have side effects, or take forever. */
 	if (!S_ISREG(file_inode(map->file)->i_mode))
 		return -ENOEXEC;
+	/* Most often the page cache has it, and that costs a fraction. */
+	if (!build_id_parse_mapping_nofault(map->mapping, map->build_id, &map->size))
+		return 0;
 	return build_id_parse_file(map->file, map->build_id, &map->size);
 }
 

@@ -10,8 +10,8 @@ struct file;
 struct mm_struct;
 struct mmap_unlock_work;
 
-/* Callchains go to and fro between a few files. */
-#define USER_BUILDID_NR_MAPS 4
+/* Callchains go to and fro between so many files, of which there are seldom more. */
+#define USER_BUILDID_NR_MAPS 16
 
 /* What is known of the addresses from @start to before @end. */
 struct user_buildid_map {

@@ -258,13 +258,14 @@ static void notes_test(struct kunit *test)
 /* More files than a walk remembers, each mapped twice, in changing order. */
 static void many_test(struct kunit *test)
 {
-	struct elf elf[USER_BUILDID_NR_MAPS + 3];
-	struct file *file[ARRAY_SIZE(elf)];
-	unsigned long addr[2][ARRAY_SIZE(elf)], count[ARRAY_SIZE(elf)];
+	/* Too large for the stack. */
+	static struct elf elf[USER_BUILDID_NR_MAPS + 3];
+	static struct file *file[ARRAY_SIZE(elf)];
+	static unsigned long addr[2][ARRAY_SIZE(elf)], count[ARRAY_SIZE(elf)];
 	struct result r;
 
 	for (int i = 0; i < ARRAY_SIZE(elf); i++) {
-		elf[i] = (struct elf){ .id_size = 20 - i, .first = i << 4 };
+		elf[i] = (struct elf){ .id_size = 20 - i % 8, .first = i };
 		file[i] = make_file(test, &elf[i]);
 		addr[0][i] = map(test, file[i], 1, 0);
 		addr[1][i] = map(test, file[i], 1, 2);
