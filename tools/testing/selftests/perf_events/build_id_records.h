@@ -426,6 +426,30 @@ static inline bool is_deferred(const struct entry *e)
 	return p[0] == 0 && p[1] == (uint64_t)PERF_CONTEXT_USER_DEFERRED;
 }
 
+/* Does this kernel leave callchains to when the task returns to user space? */
+static inline bool callchains_are_deferred(struct __test_metadata *_metadata,
+					   struct perf_event_header *record)
+{
+	struct perf_event_attr attr = clock_attr(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN);
+	struct event event;
+	bool found = false;
+	struct sample s;
+
+	attr.exclude_kernel = 1;
+	attr.exclude_callchain_kernel = 1;
+	attr.defer_callchain = 1;
+	ASSERT_EQ(0, open_event(&event, attr, 0, -1));
+	event_on(&event);
+	burn(50);
+	event_off(&event);
+	while (next_sample(_metadata, &event, record, &s)) {
+		for (uint64_t i = 0; i < s.nr_words; i++)
+			found |= s.words[i] == (uint64_t)PERF_CONTEXT_USER_DEFERRED;
+	}
+	close_event(&event);
+	return found;
+}
+
 /* Why these tests cannot run here, or NULL. */
 static inline const char *cannot_run(void)
 {

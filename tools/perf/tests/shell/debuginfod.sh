@@ -1,0 +1,261 @@
+#!/bin/bash
+# perf report finds files with debuginfod
+# SPDX-License-Identifier: GPL-2.0
+
+set -e
+
+shelldir=$(dirname "$0")
+# shellcheck source=lib/setup_python.sh
+. "${shelldir}"/lib/setup_python.sh
+
+err=0
+tmp=$(mktemp -d /tmp/perf.debuginfod.XXXXXX)
+server=
+
+stop_server()
+{
+	if [ -n "$server" ]; then
+		kill "$server" 2>/dev/null || true
+		wait "$server" 2>/dev/null || true
+	fi
+	server=
+}
+
+cleanup()
+{
+	trap - EXIT TERM INT
+	stop_server
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'cleanup; exit 130' TERM INT
+
+fail()
+{
+	echo "debuginfod [Failed: $*]"
+	err=1
+}
+
+for tool in gcc objcopy strip debuginfod; do
+	if ! command -v "$tool" >/dev/null; then
+		echo "Skip: there is no $tool"
+		exit 2
+	fi
+done
+if perf check -q feature debuginfod; then :; else
+	echo "Skip: perf is built without debuginfod"
+	exit 2
+fi
+
+# Nothing of the user's settings, and nothing in his caches.
+export HOME=$tmp/home PERF_CONFIG=$tmp/config
+export DEBUGINFOD_CACHE_PATH=$tmp/cache
+unset XDG_CACHE_HOME DEBUGINFOD_TIMEOUT DEBUGINFOD_MAXTIME
+mkdir "$tmp/home" "$tmp/bin" "$tmp/served"
+: >"$tmp/config"
+
+# A program of which there are, in the end, only two parts with the server.
+cat >"$tmp/program.c" <<'EOF'
+static volatile unsigned long sink;
+
+__attribute__((noinline)) static void inner_function(void)
+{
+	for (int i = 0; i < 1000000; i++)
+		sink += i;
+}
+
+__attribute__((noinline)) static void outer_function(void)
+{
+	inner_function();
+	sink++;
+}
+
+int main(void)
+{
+	for (int i = 0; i < 300; i++)
+		outer_function();
+	return 0;
+}
+EOF
+gcc -g -O1 -fno-omit-frame-pointer -Wl,--build-id -o "$tmp/bin/program" "$tmp/program.c"
+objcopy --only-keep-debug "$tmp/bin/program" "$tmp/served/program.debug"
+strip "$tmp/bin/program"
+cp "$tmp/bin/program" "$tmp/served/program"
+cp "$tmp/served/program" "$tmp/kept"
+perf record -q -N -e cpu-clock -F 2000 -g -o "$tmp/plain.data" "$tmp/bin/program"
+perf inject --buildid-offset -i "$tmp/plain.data" -o "$tmp/perf.data"
+rm -r "${tmp:?}/bin"
+build_id=$(perf buildid-list -i "$tmp/perf.data" | sed -n 's|^\([0-9a-f]*\) .*/bin/program$|\1|p')
+
+# start_server COMMAND...: it writes its port number to $tmp/port
+start_server()
+{
+	rm -f "$tmp/port"
+	"$@" >"$tmp/server.log" 2>&1 &
+	server=$!
+	for _ in $(seq 200); do
+		if [ -s "$tmp/port" ]; then
+			DEBUGINFOD_URLS=http://127.0.0.1:$(cat "$tmp/port")
+			export DEBUGINFOD_URLS
+			return 0
+		fi
+		sleep 0.1
+	done
+	echo "Skip: the server does not start: $(tail -n 1 "$tmp/server.log")"
+	exit 2
+}
+
+# A server that answers each request in the way of its first argument, and notes it.
+cat >"$tmp/bad.py" <<'EOF'
+import http.server, sys, time
+
+how, tmp = sys.argv[1:]
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        with open(tmp + '/requests', 'a') as f:
+            f.write(self.path + '\n')
+        if how == 'slow':
+            time.sleep(3600)
+        if how in ('404', '500'):
+            self.send_error(int(how))
+            return
+        body = b'not an ELF file' * 1000
+        if how == 'other':
+            with open('/proc/self/exe', 'rb') as f:
+                body = f.read()
+        self.send_response(200)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+server.daemon_threads = True
+with open(tmp + '/port.new', 'w') as f:
+    f.write(str(server.server_port))
+import os
+os.rename(tmp + '/port.new', tmp + '/port')
+server.serve_forever()
+EOF
+
+start_bad()
+{
+	stop_server
+	rm -rf "$DEBUGINFOD_CACHE_PATH"
+	: >"$tmp/requests"
+	start_server "$PYTHON" "$tmp/bad.py" "$1" "$tmp"
+}
+
+# A real one, on a port that it finds free.
+start_debuginfod()
+{
+	local port
+
+	stop_server
+	rm -rf "$DEBUGINFOD_CACHE_PATH"
+	port=$("$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	# It answers when it has scanned its files.
+	start_server sh -c '
+		debuginfod -d :memory: -F "$1/served" -p "$2" -c 1 &
+		trap "kill $!" TERM
+		i=0
+		until "$3" -c "import urllib.request as r, sys; r.urlopen(sys.argv[1])" \
+			"http://127.0.0.1:$2/buildid/$4/debuginfo" 2>/dev/null; do
+			i=$((i + 1))
+			[ $i -lt 100 ] || exit 1
+			sleep 0.1
+		done
+		echo "$2" >"$1/port"
+		wait' sh "$tmp" "$port" "$PYTHON" "$build_id"
+}
+
+# report OPTIONS: what perf report says, and in $tmp/err what it says beside
+report()
+{
+	perf report -i "$tmp/perf.data" --stdio -g none --sort sym "$@" 2>"$tmp/err" </dev/null
+}
+
+test_found()
+{
+	start_debuginfod
+	report >"$tmp/out" || fail "report with a server"
+	grep -q inner_function "$tmp/out" || fail "no symbol with a server"
+	[ "$(grep -c '^debuginfod: asking http' "$tmp/err")" = 1 ] || fail "it is not said who is asked"
+	perf report -i "$tmp/perf.data" --stdio -g none --sort srcline 2>/dev/null | grep -q 'program.c:[0-9]' ||
+		fail "no source lines"
+	perf annotate -i "$tmp/perf.data" --stdio inner_function 2>/dev/null | grep -q '<inner_function>:' ||
+		fail "no annotation"
+	perf script -i "$tmp/perf.data" -F ip,sym 2>/dev/null | grep -q "main" || fail "no caller in script"
+
+	# What was fetched is in the cache of all of elfutils' clients.
+	cmp -s "$tmp/served/program" "$tmp/cache/$build_id/executable" || fail "the executable is not in the cache"
+	stop_server
+	report >"$tmp/out" || fail "report from the cache"
+	grep -q inner_function "$tmp/out" || fail "no symbol from the cache"
+	! grep -q debuginfod "$tmp/err" || fail "a server was asked for what is in the cache"
+	report --no-debuginfod | grep -q inner_function || fail "no symbol from the cache without servers"
+}
+
+# not_asked WHAT: neither of the servers' own accord nor by libdw's client
+not_asked()
+{
+	[ ! -s "$tmp/requests" ] || fail "a server was asked: $1: $(head -n 1 "$tmp/requests")"
+	! grep -q debuginfod "$tmp/err" || fail "$1: $(grep -m 1 debuginfod "$tmp/err")"
+	: >"$tmp/requests"
+}
+
+test_off()
+{
+	start_bad 404
+	report --no-debuginfod >/dev/null || fail "report --no-debuginfod"
+	not_asked "--no-debuginfod"
+	report --no-debuginfod --sort srcline >/dev/null || fail "report --no-debuginfod --sort srcline"
+	not_asked "--no-debuginfod, source lines"
+	for key in core report; do
+		printf '[%s]\n\tdebuginfod = false\n' "$key" >"$tmp/config"
+		report >/dev/null || fail "report with $key.debuginfod=false"
+		not_asked "$key.debuginfod=false"
+	done
+	printf '[buildid]\n\tdir = /dev/null\n' >"$tmp/config"
+	report >/dev/null || fail "report without build-ID cache"
+	not_asked "buildid.dir=/dev/null"
+	: >"$tmp/config"
+	DEBUGINFOD_URLS='' report >/dev/null || fail "report without URLs"
+	not_asked "no URLs"
+	report >/dev/null || fail "report"
+	[ -s "$tmp/requests" ] || fail "the server is not asked when it is not off"
+}
+
+test_bad()
+{
+	local how lines requests
+
+	for how in 404 500 garbage other slow; do
+		start_bad "$how"
+		report >"$tmp/out" || fail "report with a server that answers $how"
+		grep -q '%' "$tmp/out" || fail "no report with a server that answers $how"
+		# Its two files, once each; other files than the program's may be missing, too.
+		requests=$(grep -c "$build_id" "$tmp/requests" || true)
+		[ "$requests" = 2 ] || fail "$how: $requests requests for the two files of a program"
+		case $how in
+		# The client does not tell these from each other.
+		404 | 500) lines=$(grep -c 'some files are not there' "$tmp/err" || true) ;;
+		*) lines=$(grep -c "cannot fetch the executable of .*$build_id" "$tmp/err" || true) ;;
+		esac
+		[ "$lines" = 1 ] || fail "$how: it is not said once: $(cat "$tmp/err")"
+	done
+	stop_server
+	rm -rf "$DEBUGINFOD_CACHE_PATH"
+	report >"$tmp/out" || fail "report with a server that is down"
+	grep -q '%' "$tmp/out" || fail "no report with a server that is down"
+	grep -q "cannot fetch the executable of .*$build_id" "$tmp/err" || fail "nothing is said of a server that is down"
+}
+
+test_found
+test_off
+test_bad
+cleanup
+exit $err
