@@ -95,6 +95,7 @@ int dso__debuginfod_cached(const struct dso *dso, bool debuginfo, char *filename
 #define FAILURE_LIMIT 3
 
 static struct {
+	/* @lock: Protects all of it, and is held while something is fetched. */
 	struct mutex lock;
 	bool enabled;
 	/* @announced: The user knows which servers are asked. */

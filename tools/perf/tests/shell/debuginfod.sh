@@ -1,6 +1,6 @@
 #!/bin/bash
-# perf report finds files with debuginfod
 # SPDX-License-Identifier: GPL-2.0
+# perf report finds files with debuginfod
 
 set -e
 
@@ -156,7 +156,11 @@ start_debuginfod()
 
 	stop_server
 	rm -rf "$DEBUGINFOD_CACHE_PATH"
-	port=$("$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	port=$("$PYTHON" -c '
+import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
 	# It answers when it has scanned its files.
 	start_server sh -c '
 		debuginfod -d :memory: -F "$1/served" -p "$2" -c 1 &
@@ -183,20 +187,25 @@ test_found()
 	start_debuginfod
 	report >"$tmp/out" || fail "report with a server"
 	grep -q inner_function "$tmp/out" || fail "no symbol with a server"
-	[ "$(grep -c '^debuginfod: asking http' "$tmp/err")" = 1 ] || fail "it is not said who is asked"
-	perf report -i "$tmp/perf.data" --stdio -g none --sort srcline 2>/dev/null | grep -q 'program.c:[0-9]' ||
-		fail "no source lines"
-	perf annotate -i "$tmp/perf.data" --stdio inner_function 2>/dev/null | grep -q '<inner_function>:' ||
-		fail "no annotation"
-	perf script -i "$tmp/perf.data" -F ip,sym 2>/dev/null | grep -q "main" || fail "no caller in script"
+	[ "$(grep -c '^debuginfod: asking http' "$tmp/err")" = 1 ] ||
+		fail "it is not said who is asked"
+	report --sort srcline >"$tmp/out" || fail "report of source lines"
+	grep -q 'program.c:[0-9]' "$tmp/out" || fail "no source lines"
+	perf annotate -i "$tmp/perf.data" --stdio inner_function >"$tmp/out" 2>/dev/null ||
+		fail "annotate"
+	grep -q '<inner_function>:' "$tmp/out" || fail "no annotation"
+	perf script -i "$tmp/perf.data" -F ip,sym >"$tmp/out" 2>/dev/null || fail "script"
+	grep -q ' main$' "$tmp/out" || fail "no caller in script"
 
 	# What was fetched is in the cache of all of elfutils' clients.
-	cmp -s "$tmp/served/program" "$tmp/cache/$build_id/executable" || fail "the executable is not in the cache"
+	cmp -s "$tmp/served/program" "$tmp/cache/$build_id/executable" ||
+		fail "the executable is not in the cache"
 	stop_server
 	report >"$tmp/out" || fail "report from the cache"
 	grep -q inner_function "$tmp/out" || fail "no symbol from the cache"
 	! grep -q debuginfod "$tmp/err" || fail "a server was asked for what is in the cache"
-	report --no-debuginfod | grep -q inner_function || fail "no symbol from the cache without servers"
+	report --no-debuginfod >"$tmp/out" || fail "report from the cache without servers"
+	grep -q inner_function "$tmp/out" || fail "no symbol from the cache without servers"
 }
 
 # not_asked WHAT: neither of the servers' own accord nor by libdw's client
@@ -212,7 +221,8 @@ test_off()
 	start_bad 404
 	report --no-debuginfod >/dev/null || fail "report --no-debuginfod"
 	not_asked "--no-debuginfod"
-	report --no-debuginfod --sort srcline >/dev/null || fail "report --no-debuginfod --sort srcline"
+	report --no-debuginfod --sort srcline >/dev/null ||
+		fail "report --no-debuginfod --sort srcline"
 	not_asked "--no-debuginfod, source lines"
 	for key in core report; do
 		printf '[%s]\n\tdebuginfod = false\n' "$key" >"$tmp/config"
@@ -231,7 +241,7 @@ test_off()
 
 test_bad()
 {
-	local how lines requests
+	local how lines requests cannot="cannot fetch the executable of .*$build_id"
 
 	for how in 404 500 garbage other slow; do
 		start_bad "$how"
@@ -239,11 +249,12 @@ test_bad()
 		grep -q '%' "$tmp/out" || fail "no report with a server that answers $how"
 		# Its two files, once each; other files than the program's may be missing, too.
 		requests=$(grep -c "$build_id" "$tmp/requests" || true)
-		[ "$requests" = 2 ] || fail "$how: $requests requests for the two files of a program"
+		[ "$requests" = 2 ] ||
+			fail "$how: $requests requests for the two files of a program"
 		case $how in
 		# The client does not tell these from each other.
 		404 | 500) lines=$(grep -c 'some files are not there' "$tmp/err" || true) ;;
-		*) lines=$(grep -c "cannot fetch the executable of .*$build_id" "$tmp/err" || true) ;;
+		*) lines=$(grep -c "$cannot" "$tmp/err" || true) ;;
 		esac
 		[ "$lines" = 1 ] || fail "$how: it is not said once: $(cat "$tmp/err")"
 	done
@@ -251,7 +262,7 @@ test_bad()
 	rm -rf "$DEBUGINFOD_CACHE_PATH"
 	report >"$tmp/out" || fail "report with a server that is down"
 	grep -q '%' "$tmp/out" || fail "no report with a server that is down"
-	grep -q "cannot fetch the executable of .*$build_id" "$tmp/err" || fail "nothing is said of a server that is down"
+	grep -q "$cannot" "$tmp/err" || fail "nothing is said of a server that is down"
 }
 
 test_found
