@@ -508,6 +508,21 @@ void build_id_converter__warn_cut(const struct build_id_converter *conv)
 	}
 }
 
+/** build_id_converter__warn_addresses - say how many user addresses are left */
+void build_id_converter__warn_addresses(const struct build_id_converter *conv)
+{
+	const struct build_id_converter_stats *stats = &conv->stats;
+	u64 left = stats->no_map + stats->anonymous + stats->no_build_id;
+
+	if (left) {
+		pr_warning("WARNING: %" PRIu64 " of %" PRIu64 " entries still have a user address: ",
+			   left, left + stats->resolved + stats->kernel);
+		pr_warning("%" PRIu64 " no mapping, %" PRIu64 " anonymous or JIT, ",
+			   stats->no_map, stats->anonymous);
+		pr_warning("%" PRIu64 " no build ID.\n", stats->no_build_id);
+	}
+}
+
 /** build_id_converter__fprintf - print what became of the addresses */
 void build_id_converter__fprintf(const struct build_id_converter *conv, FILE *fp)
 {

@@ -43,6 +43,7 @@ union perf_event *build_id_converter__event(struct build_id_converter *conv,
 					    union perf_event *event,
 					    struct perf_sample *sample, struct machine *machine);
 void build_id_converter__warn_cut(const struct build_id_converter *conv);
+void build_id_converter__warn_addresses(const struct build_id_converter *conv);
 void build_id_converter__fprintf(const struct build_id_converter *conv, FILE *fp);
 
 #endif /* __PERF_BUILD_ID_CONVERT_H */

@@ -688,6 +688,28 @@ case_with_build_ids() {
 	done
 }
 
+# The names of files come from the build-ID table, no mapping is left to be sought.
+case_drop_mmaps() {
+	record "${dir}/from" "${user_event[@]}" -g -- "${prog}"
+	convert "${dir}/from" "${dir}/to" --drop-mmaps
+	if perf script -i "${dir}/to" --show-mmap-events | grep "PERF_RECORD_MMAP" |
+	   grep -v -e "\[kernel" -e "\.ko" -e "^swapper"; then
+		fail "mmap events are left"
+	fi
+	same_output "${dir}/from" "${dir}/to" script -F comm,tid,time,event,sym,dso -G
+	same_output "${dir}/from" "${dir}/to" report --stdio -g none --no-children
+	perf_cached inject --buildid-offset --drop-mmaps -i "${dir}/from" > "${dir}/to.pipe"
+	same_output "${dir}/from" "${dir}/to.pipe" report --stdio -g none --no-children
+
+	perf record -q "${user_event[@]}" -d -o "${dir}/with-addr" -- "${prog}"
+	if perf inject --buildid-offset --drop-mmaps -i "${dir}/with-addr" -o "${dir}/no" \
+	   2> "${dir}/no.err"; then
+		fail "memory addresses are not refused"
+	fi
+	grep -q "memory addresses" "${dir}/no.err" || fail "it is not said what is refused"
+	[ ! -e "${dir}/no" ] || fail "there is an output"
+}
+
 case_refused() {
 	local options
 	record "${dir}/from" "${user_event[@]}" -g -- "${prog}"
