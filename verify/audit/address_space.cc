@@ -25,7 +25,7 @@ void AddressSpace::map(Mapping mapping)
 		if (before.end > mapping.end) {
 			Mapping rest = before;
 
-			rest.offset += mapping.end - rest.start;
+			rest.offset = rest.offset_of(mapping.end);
 			rest.start = mapping.end;
 			by_start_.emplace(rest.start, rest);
 		}
@@ -35,7 +35,7 @@ void AddressSpace::map(Mapping mapping)
 		if (next->second.end > mapping.end) {
 			Mapping rest = std::move(next->second);
 
-			rest.offset += mapping.end - rest.start;
+			rest.offset = rest.offset_of(mapping.end);
 			rest.start = mapping.end;
 			by_start_.emplace(rest.start, std::move(rest));
 		}

@@ -14,6 +14,9 @@ struct Mapping {
 	uint64_t offset = 0;	// of start in the file, in bytes
 	uint64_t inode = 0;	// 0: not of a file
 	std::string path;
+
+	// In the file, of an address that is mapped.
+	uint64_t offset_of(uint64_t address) const { return address - start + offset; }
 };
 
 class AddressSpace {

@@ -74,7 +74,7 @@ Verdict Judge::user(uint32_t pid, uint64_t address, const Entry &entry)
 		return wrong(fmt::format("{} has the build ID {}, found {}", mapping->path, to_string(*id),
 					 to_string(found)));
 
-	uint64_t offset = address - mapping->start + mapping->offset;
+	uint64_t offset = mapping->offset_of(address);
 
 	if (entry.offset != offset)
 		return wrong(fmt::format("the offset in {} is {:#x}, found {:#x}", mapping->path, offset,

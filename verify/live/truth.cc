@@ -33,9 +33,9 @@ void Truth::count(Counts &counts, Verdict verdict, uint32_t pid, uint64_t addres
 					    time % 1000000000, pid, address, judge_.why()));
 }
 
-void Truth::deferred_address(uint32_t pid, uint64_t ip, uint64_t time, const Entry &entry)
+void Truth::user(Counts &counts, uint32_t pid, uint64_t address, uint64_t time, const Entry &entry)
 {
-	count(addresses, judge_.user(pid, ip, entry), pid, ip, time);
+	count(counts, judge_.user(pid, address, entry), pid, address, time);
 }
 
 void Truth::sample(const Record &record)
@@ -48,13 +48,13 @@ void Truth::sample(const Record &record)
 	if (!s.user) {
 		count(addresses, judge_.other(s.ip, s.ip_entry), s.pid, s.ip, record.time);
 	} else if (!cookie.there) {
-		count(addresses, judge_.user(s.pid, s.ip, s.ip_entry), s.pid, s.ip, record.time);
+		user(addresses, s.pid, s.ip, record.time, s.ip_entry);
 	} else {
 		Thread thread(s.tid, record.event);
 		auto last = last_.find(thread);
 
 		if (last != last_.end() && last->second.cookie == cookie.value && last->second.has_ip)
-			deferred_address(s.pid, s.ip, record.time, last->second.ip_entry);
+			user(addresses, s.pid, s.ip, record.time, last->second.ip_entry);
 		else
 			waiting_[{thread, cookie.value}].push_back({s.pid, s.ip, record.time});
 	}
@@ -66,15 +66,15 @@ void Truth::sample(const Record &record)
 		return;
 	}
 
-	bool user = false;
+	bool in_user = false;
 
 	for (size_t i = 0; i < s.words.size(); i++) {
 		bool marker = is_marker(s.words[i]);
 
 		if (marker)
-			user = s.words[i] == context_user;
-		if (user && !marker) {
-			count(callchains, judge_.user(s.pid, s.words[i], s.entries[i]), s.pid, s.words[i], record.time);
+			in_user = s.words[i] == context_user;
+		if (in_user && !marker) {
+			user(callchains, s.pid, s.words[i], record.time, s.entries[i]);
 		} else if (judge_.other(s.words[i], s.entries[i]) == Verdict::Wrong) {
 			count(callchains, Verdict::Wrong, s.pid, s.words[i], record.time);
 		}
@@ -96,7 +96,7 @@ void Truth::deferred(const Record &record)
 			last.chain.erase(last.chain.begin(), last.chain.begin() + 2);
 		if (auto found = waiting_.find({thread, d.cookie}); found != waiting_.end()) {
 			for (const Waiting &w : found->second)
-				deferred_address(w.pid, w.ip, w.time, last.ip_entry);
+				user(addresses, w.pid, w.ip, w.time, last.ip_entry);
 			waiting_.erase(found);
 		}
 		last_[thread] = std::move(last);
@@ -109,7 +109,7 @@ void Truth::deferred(const Record &record)
 	if (last == last_.end() || last->second.cookie != d.cookie)
 		return;
 	for (size_t i = 0; i < std::min(d.words.size(), last->second.chain.size()); i++)
-		count(callchains, judge_.user(d.pid, d.words[i], last->second.chain[i]), d.pid, d.words[i], record.time);
+		user(callchains, d.pid, d.words[i], record.time, last->second.chain[i]);
 }
 
 void Truth::exit(const Task &task)

@@ -55,7 +55,7 @@ private:
 	void sample(const Record &record);
 	void deferred(const Record &record);
 	void exit(const Task &task);
-	void deferred_address(uint32_t pid, uint64_t ip, uint64_t time, const audit::Entry &entry);
+	void user(Counts &counts, uint32_t pid, uint64_t address, uint64_t time, const audit::Entry &entry);
 	void remark(audit::Verdict verdict, const std::string &what);
 	void count(Counts &counts, audit::Verdict verdict, uint32_t pid, uint64_t address, uint64_t time);
 

@@ -40,6 +40,21 @@ unsigned long some_rounds(Random &random)
 	return 1 + random() % 200;
 }
 
+struct Library {
+	void *handle;
+	Work work;
+};
+
+Library load_library(const Files &files, Random &random)
+{
+	void *handle = dlopen(files.a_library(random).c_str(), RTLD_NOW | RTLD_LOCAL);
+	void *work = handle ? dlsym(handle, "storm_work") : nullptr;
+
+	if (!work)
+		throw std::runtime_error(dlerror());
+	return {handle, reinterpret_cast<Work>(work)};
+}
+
 // Becomes another program.
 void run_program(const Files &files, Random &random)
 {
@@ -68,13 +83,10 @@ void spawn(const Files &files, Random &random)
 void load(const Files &files, Random &random)
 {
 	for (int i = 0; i < 5; i++) {
-		void *library = dlopen(files.a_library(random).c_str(), RTLD_NOW | RTLD_LOCAL);
-		void *work = library ? dlsym(library, "storm_work") : nullptr;
+		Library library = load_library(files, random);
 
-		if (!work)
-			throw std::runtime_error(dlerror());
-		reinterpret_cast<Work>(work)(some_rounds(random));
-		dlclose(library);
+		library.work(some_rounds(random));
+		dlclose(library.handle);
 	}
 }
 
@@ -104,17 +116,16 @@ Code map_file(const std::string &path, void *place)
 // Where the code begins in each copy of the library.
 size_t offset_of_work(const Files &files, Random &random)
 {
-	void *library = dlopen(files.a_library(random).c_str(), RTLD_NOW | RTLD_LOCAL);
-	void *work = library ? dlsym(library, "storm_work") : nullptr;
+	Library library = load_library(files, random);
 	struct link_map *info;
 
-	if (!work || dlinfo(library, RTLD_DI_LINKMAP, &info))
+	if (dlinfo(library.handle, RTLD_DI_LINKMAP, &info))
 		throw std::runtime_error(dlerror());
 
 	// The linker was told to keep addresses and offsets the same.
-	size_t offset = reinterpret_cast<uintptr_t>(work) - info->l_addr;
+	size_t offset = reinterpret_cast<uintptr_t>(library.work) - info->l_addr;
 
-	dlclose(library);
+	dlclose(library.handle);
 	return offset;
 }
 
@@ -143,13 +154,10 @@ void thread(const Files &files, Random &random)
 {
 	std::vector<std::thread> threads;
 	unsigned long rounds = some_rounds(random);
-	void *library = dlopen(files.a_library(random).c_str(), RTLD_NOW | RTLD_LOCAL);
-	void *work = library ? dlsym(library, "storm_work") : nullptr;
+	Work work = load_library(files, random).work;
 
-	if (!work)
-		throw std::runtime_error(dlerror());
 	for (int i = 0; i < 3; i++)
-		threads.emplace_back([work, rounds] { reinterpret_cast<Work>(work)(rounds * 4); });
+		threads.emplace_back([work, rounds] { work(rounds * 4); });
 	usleep(static_cast<useconds_t>(random() % 3000));
 	if (random() % 2)
 		run_program(files, random);

@@ -21,7 +21,7 @@ std::string at(const AddressSpace &space, uint64_t address)
 {
 	const Mapping *m = space.find(address);
 
-	return m ? m->path + "+" + std::to_string(address - m->start + m->offset) : "nothing";
+	return m ? m->path + "+" + std::to_string(m->offset_of(address)) : "nothing";
 }
 
 TEST(AddressSpace, EndsAreNotMapped)

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "audit/judge.h"
+#include "tests/entries.h"
 
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
-
-#include <algorithm>
 
 using audit::AddressSpaces;
 using audit::BuildId;
@@ -35,23 +33,9 @@ protected:
 		ASSERT_EQ(id.size, 20);
 	}
 
-	Entry resolved(uint64_t offset)
-	{
-		Entry entry = {};
+	Entry resolved(uint64_t offset) const { return resolved_entry(id, offset); }
 
-		entry.size = id.size;
-		std::copy(id.bytes.begin(), id.bytes.end(), entry.build_id);
-		entry.offset = offset;
-		return entry;
-	}
-
-	static Entry unresolved(uint64_t address)
-	{
-		Entry entry = {};
-
-		entry.offset = address;
-		return entry;
-	}
+	static Entry unresolved(uint64_t address) { return unresolved_entry(address); }
 
 	AddressSpaces spaces;
 	BuildIds ids;

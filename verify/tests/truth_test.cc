@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "live/truth.h"
+#include "tests/entries.h"
 
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cstring>
 
 using audit::Entry;
@@ -55,23 +55,9 @@ protected:
 		id = audit::read_build_id("/proc/self/exe");
 	}
 
-	Entry resolved(uint64_t offset) const
-	{
-		Entry entry = {};
+	Entry resolved(uint64_t offset) const { return resolved_entry(id, offset); }
 
-		entry.size = id.size;
-		std::copy(id.bytes.begin(), id.bytes.end(), entry.build_id);
-		entry.offset = offset;
-		return entry;
-	}
-
-	static Entry word(uint64_t value)
-	{
-		Entry entry = {};
-
-		entry.offset = value;
-		return entry;
-	}
+	static Entry word(uint64_t value) { return unresolved_entry(value); }
 
 	static Entry left_to(uint64_t cookie, uint64_t ip)
 	{

@@ -145,7 +145,7 @@ bool judge(const char *context, Stacks &stacks, audit::BuildIds &files)
 			address++;
 		else if (entry.status == BPF_STACK_BUILD_ID_VALID && id && id->size &&
 			 std::equal(id->bytes.begin(), id->bytes.end(), entry.build_id) &&
-			 entry.offset == ip - mapping->start + mapping->offset)
+			 entry.offset == mapping->offset_of(ip))
 			right++;
 		else if (++wrong < 5)
 			fmt::print("wrong: address {:#x}: status {}, offset {:#x}\n", ip, entry.status, entry.offset);
