@@ -16,12 +16,15 @@
 #include <time.h>
 #include <unistd.h>
 #include <sys/stat.h>
+#include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
+#include <linux/zalloc.h>
 
 #include "build-id.h"
 #include "debug.h"
 #include "dso.h"
+#include "hashmap.h"
 #include "mutex.h"
 #include "session.h"
 #include "symbol.h"
@@ -30,11 +33,11 @@
 #include "../ui/ui.h"
 
 /* A server, or who wrote to the cache, may have taken another file for it. */
-static bool is_file_of(const struct dso *dso, const char *filename)
+static bool is_file_of(const struct build_id *bid, const char *filename)
 {
-	struct build_id bid = { .size = 0, };
+	struct build_id found = { .size = 0, };
 
-	return filename__read_build_id(filename, &bid) > 0 && dso__build_id_equal(dso, &bid);
+	return filename__read_build_id(filename, &found) > 0 && build_id__equal(bid, &found);
 }
 
 /* As the manual page of debuginfod_find_debuginfo() says. */
@@ -83,7 +86,7 @@ int dso__debuginfod_cached(const struct dso *dso, bool debuginfo, char *filename
 	/* An empty file says that no server had it. */
 	if (stat(filename, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return -ENOENT;
-	return is_file_of(dso, filename) ? 0 : -ENOENT;
+	return is_file_of(dso__bid(dso), filename) ? 0 : -ENOENT;
 }
 
 #ifdef HAVE_DEBUGINFOD_SUPPORT
@@ -102,13 +105,67 @@ static struct {
 	bool announced;
 	bool missing_warned;
 	int failures;
+	/* @missing: What could not be fetched, struct missing. */
+	struct hashmap *missing;
 	debuginfod_client *client;
 } client;
 
+struct missing {
+	struct build_id bid;
+	enum debuginfod_file file;
+};
+
+static size_t missing__hash(long key, void *ctx __maybe_unused)
+{
+	const struct missing *missing = (const struct missing *)key;
+	size_t hash = missing->file;
+
+	/* They are hashes: what they start with will do. */
+	memcpy(&hash, missing->bid.data, min_t(size_t, sizeof(hash), missing->bid.size));
+	return hash + missing->file;
+}
+
+static bool missing__equal(long a, long b, void *ctx __maybe_unused)
+{
+	const struct missing *left = (const struct missing *)a, *right = (const struct missing *)b;
+
+	return left->file == right->file && build_id__equal(&left->bid, &right->bid);
+}
+
+static bool client__is_missing(const struct build_id *bid, enum debuginfod_file file)
+{
+	const struct missing missing = { .bid = *bid, .file = file, };
+
+	return client.missing && hashmap__find(client.missing, (long)&missing, (long *)NULL);
+}
+
+/* Not to be asked for again. Source files have names of their own and are few. */
+static void client__set_missing(const struct build_id *bid, enum debuginfod_file file)
+{
+	struct missing *missing;
+
+	if (file == DEBUGINFOD_SOURCE)
+		return;
+	if (!client.missing) {
+		client.missing = hashmap__new(missing__hash, missing__equal, /*ctx=*/NULL);
+		if (IS_ERR(client.missing)) {
+			client.missing = NULL;
+			return;
+		}
+	}
+	missing = malloc(sizeof(*missing));
+	if (!missing)
+		return;
+	*missing = (struct missing){ .bid = *bid, .file = file, };
+	if (hashmap__add(client.missing, missing, 0))
+		free(missing);
+}
+
 /* The fetch that goes on. */
 struct fetch {
-	const struct dso *dso;
-	const char *what;
+	const struct build_id *bid;
+	enum debuginfod_file file;
+	const char *name;
 	time_t start;
 	/* @last: When the last byte came. */
 	time_t last;
@@ -174,6 +231,12 @@ void dso_debuginfod__init(void)
 	setenv("DEBUGINFOD_RETRY_LIMIT", "0", /*overwrite=*/0);
 }
 
+static const char *const file_names[] = {
+	[DEBUGINFOD_EXECUTABLE] = "executable",
+	[DEBUGINFOD_DEBUGINFO] = "debug info",
+	[DEBUGINFOD_SOURCE] = "source file",
+};
+
 static bool is_interactive(void)
 {
 	return use_browser <= 0 && isatty(STDERR_FILENO);
@@ -197,8 +260,8 @@ static int fetch_progress(debuginfod_client *c, long bytes, long total)
 	}
 	if (total > 0 && now - fetch->start >= 2 && is_interactive()) {
 		fetch->progress_shown = true;
-		fprintf(stderr, "\rFetching %s of %s: %ld of %ld kB ", fetch->what,
-			dso__long_name(fetch->dso), bytes / 1024, total / 1024);
+		fprintf(stderr, "\rFetching %s of %s: %ld of %ld kB ", file_names[fetch->file],
+			fetch->name, bytes / 1024, total / 1024);
 	}
 	return 0;
 }
@@ -223,7 +286,7 @@ static void client__announce(void)
 	if (client.announced)
 		return;
 	client.announced = true;
-	pr_info("debuginfod: asking %s for files by build ID; --no-debuginfod turns this off\n",
+	pr_info("debuginfod: asking %s for files by build ID; core.debuginfod=false turns this off\n",
 		getenv("DEBUGINFOD_URLS"));
 }
 
@@ -232,15 +295,15 @@ static void client__failed(const struct fetch *fetch, int err)
 {
 	char sbuild_id[SBUILD_ID_SIZE], buf[128];
 
-	build_id__snprintf(dso__bid(fetch->dso), sbuild_id, sizeof(sbuild_id));
+	build_id__snprintf(fetch->bid, sbuild_id, sizeof(sbuild_id));
 	if (session_done()) {
 		client.enabled = false;
 		return;
 	}
 	if (err == -ENOENT && !fetch->stalled) {
 		/* To be expected of what is not of the distribution. */
-		pr_debug("debuginfod: no %s of %s (build ID %s)\n", fetch->what,
-			 dso__long_name(fetch->dso), sbuild_id);
+		pr_debug("debuginfod: no %s of %s (build ID %s)\n", file_names[fetch->file],
+			 fetch->name, sbuild_id);
 		if (!client.missing_warned) {
 			pr_warning("debuginfod: some files are not there, -v says which\n");
 			client.missing_warned = true;
@@ -248,8 +311,8 @@ static void client__failed(const struct fetch *fetch, int err)
 		client.failures = 0;
 		return;
 	}
-	pr_warning("debuginfod: cannot fetch the %s of %s (build ID %s): %s\n", fetch->what,
-		   dso__long_name(fetch->dso), sbuild_id,
+	pr_warning("debuginfod: cannot fetch the %s of %s (build ID %s): %s\n",
+		   file_names[fetch->file], fetch->name, sbuild_id,
 		   fetch->stalled ? "no answer" : str_error_r(-err, buf, sizeof(buf)));
 	if (++client.failures < FAILURE_LIMIT)
 		return;
@@ -259,79 +322,112 @@ static void client__failed(const struct fetch *fetch, int err)
 }
 
 /* Returns a file descriptor, or a negative error. Sets *path, to be freed. */
-static int client__find(struct fetch *fetch, bool debuginfo, char **path)
+static int client__find(struct fetch *fetch, char **path)
 {
-	const struct build_id *bid = dso__bid(fetch->dso);
+	const struct build_id *bid = fetch->bid;
 	int fd;
 
 	fetch->start = time(NULL);
 	fetch->last = fetch->start;
 	debuginfod_set_user_data(client.client, fetch);
-	if (debuginfo)
+	switch (fetch->file) {
+	case DEBUGINFOD_DEBUGINFO:
 		fd = debuginfod_find_debuginfo(client.client, bid->data, bid->size, path);
-	else
+		break;
+	case DEBUGINFOD_SOURCE:
+		fd = debuginfod_find_source(client.client, bid->data, bid->size, fetch->name, path);
+		break;
+	case DEBUGINFOD_EXECUTABLE:
+	default:
 		fd = debuginfod_find_executable(client.client, bid->data, bid->size, path);
+		break;
+	}
 	if (fetch->progress_shown)
 		fprintf(stderr, "\r\033[K");
 	return fd;
 }
 
 /**
- * dso__debuginfod_fetch - ask servers for the file of a DSO, unless it is in the cache
- * @dso: The DSO. Each of its two files is asked for once in a session.
- * @debuginfo: Its debug info, or else the file that was run.
- * @filename: Set to the name of the file.
- * @size: Of @filename, bytes.
+ * debuginfod__fetch - ask servers for a file by build ID, unless it is in the cache
+ * @bid: A defined build ID.
+ * @file: Which of its files.
+ * @name: What the user knows it by. That of a source file is what is asked for.
+ *
+ * What cannot be fetched is not asked for again in the session.
  *
  * Context: in the mount namespace of perf itself. Takes as long as servers take,
  * but for no longer than they send something, or until the session is ended.
  *
- * Return: 0 or a negative error; the user has been told.
+ * Return: the name of the file in the cache, to be freed, or NULL; the user has been told.
  */
-int dso__debuginfod_fetch(struct dso *dso, bool debuginfo, char *filename, size_t size)
+char *debuginfod__fetch(const struct build_id *bid, enum debuginfod_file file, const char *name)
 {
-	struct fetch fetch = {
-		.dso = dso,
-		.what = debuginfo ? "debug info" : "executable",
-	};
+	struct fetch fetch = { .bid = bid, .file = file, .name = name, };
 	char *path = NULL;
 	int fd;
 
-	if (!dso__debuginfod_cached(dso, debuginfo, filename, size))
-		return 0;
-	if (!client.enabled || !dso__has_build_id(dso) ||
-	    dso__test_and_set_debuginfod_tried(dso, debuginfo))
-		return -ENOENT;
+	if (!client.enabled)
+		return NULL;
 
 	mutex_lock(&client.lock);
-	if (!client.enabled || !client__start()) {
+	if (!client.enabled || client__is_missing(bid, file) || !client__start()) {
 		mutex_unlock(&client.lock);
-		return -ENOENT;
+		return NULL;
 	}
 	client__announce();
-	fd = client__find(&fetch, debuginfo, &path);
+	fd = client__find(&fetch, &path);
 	if (fd >= 0) {
 		close(fd);
 		client.failures = 0;
-		if (strlcpy(filename, path, size) >= size)
-			fd = -ENAMETOOLONG;
-		else if (!is_file_of(dso, filename))
+		if (file != DEBUGINFOD_SOURCE && !is_file_of(bid, path))
 			fd = -EBADMSG;
 	}
-	if (fd < 0)
+	if (fd < 0) {
 		client__failed(&fetch, fd);
+		client__set_missing(bid, file);
+		zfree(&path);
+	}
 	mutex_unlock(&client.lock);
-	free(path);
-	return fd < 0 ? fd : 0;
+	return path;
 }
 #else
 void dso_debuginfod__init(void)
 {
 }
 
-int dso__debuginfod_fetch(struct dso *dso __maybe_unused, bool debuginfo __maybe_unused,
-			  char *filename __maybe_unused, size_t size __maybe_unused)
+char *debuginfod__fetch(const struct build_id *bid __maybe_unused,
+			enum debuginfod_file file __maybe_unused, const char *name __maybe_unused)
 {
-	return -ENOENT;
+	return NULL;
 }
 #endif
+
+/**
+ * dso__debuginfod_fetch - ask servers for the file of a DSO, unless it is in the cache
+ * @dso: The DSO.
+ * @debuginfo: Its debug info, or else the file that was run.
+ * @filename: Set to the name of the file.
+ * @size: Of @filename, bytes.
+ *
+ * Context: as debuginfod__fetch().
+ *
+ * Return: 0 or -ENOENT; the user has been told.
+ */
+int dso__debuginfod_fetch(const struct dso *dso, bool debuginfo, char *filename, size_t size)
+{
+	char *path;
+	int err = 0;
+
+	if (!dso__debuginfod_cached(dso, debuginfo, filename, size))
+		return 0;
+	if (!dso__has_build_id(dso))
+		return -ENOENT;
+
+	path = debuginfod__fetch(dso__bid(dso),
+				 debuginfo ? DEBUGINFOD_DEBUGINFO : DEBUGINFOD_EXECUTABLE,
+				 dso__long_name(dso));
+	if (!path || strlcpy(filename, path, size) >= size)
+		err = -ENOENT;
+	free(path);
+	return err;
+}

@@ -5,11 +5,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct build_id;
 struct dso;
+
+enum debuginfod_file {
+	DEBUGINFOD_EXECUTABLE,
+	DEBUGINFOD_DEBUGINFO,
+	DEBUGINFOD_SOURCE,
+};
 
 void dso_debuginfod__init(void);
 
+char *debuginfod__fetch(const struct build_id *bid, enum debuginfod_file file, const char *name);
+
 int dso__debuginfod_cached(const struct dso *dso, bool debuginfo, char *filename, size_t size);
-int dso__debuginfod_fetch(struct dso *dso, bool debuginfo, char *filename, size_t size);
+int dso__debuginfod_fetch(const struct dso *dso, bool debuginfo, char *filename, size_t size);
 
 #endif /* __PERF_DSO_DEBUGINFOD_H */

@@ -239,13 +239,35 @@ test_off()
 	[ -s "$tmp/requests" ] || fail "the server is not asked when it is not off"
 }
 
+# Other commands that fetch files have the same client.
+test_commands()
+{
+	start_debuginfod
+	printf '[buildid]\n\tdir = %s\n' "$tmp/buildids" >"$tmp/config"
+	perf buildid-cache --debuginfod --add "$tmp/kept" >"$tmp/out" 2>"$tmp/err" ||
+		fail "buildid-cache --add: $(cat "$tmp/err")"
+	cmp -s "$tmp/served/program.debug" \
+		"$tmp/buildids/.build-id/${build_id:0:2}/${build_id:2}/debug" ||
+		fail "no debug info in the build-ID cache"
+	: >"$tmp/config"
+	rm -rf "$DEBUGINFOD_CACHE_PATH"
+	if perf probe -h 2>&1 | grep -q -e --line; then
+		perf probe -x "$tmp/kept" -L inner_function >"$tmp/out" 2>"$tmp/err" ||
+			fail "probe -L: $(cat "$tmp/err")"
+		grep -q 'sink += i;' "$tmp/out" || fail "no source lines in probe -L"
+		grep -q '^debuginfod: asking http' "$tmp/err" || fail "probe does not say who is asked"
+	fi
+	stop_server
+}
+
 test_bad()
 {
 	local how lines requests cannot="cannot fetch the executable of .*$build_id"
 
 	for how in 404 500 garbage other slow; do
 		start_bad "$how"
-		report >"$tmp/out" || fail "report with a server that answers $how"
+		# Who reads source lines does not ask again.
+		report --sort sym,srcline >"$tmp/out" || fail "report with a server that answers $how"
 		grep -q '%' "$tmp/out" || fail "no report with a server that answers $how"
 		# Its two files, once each; other files than the program's may be missing, too.
 		requests=$(grep -c "$build_id" "$tmp/requests" || true)
@@ -267,6 +289,7 @@ test_bad()
 
 test_found
 test_off
+test_commands
 test_bad
 cleanup
 exit $err

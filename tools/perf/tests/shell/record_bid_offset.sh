@@ -127,10 +127,12 @@ record() {
 	perf record -q -F 250 -o "${out}" "$@" > "${log}" 2>&1 || { cat "${log}"; return 1; }
 }
 
-# DSO and function of all that have more than 20 % of the samples.
+# DSO and function of all that have more than 20 % of the samples in the workload's own
+# code. How much of the time is the kernel's differs from run to run.
 hot_symbols() {
-	perf report -q --stdio -g none --no-children --percent-limit 20 -s dso,sym -i "$1" \
-		2> "${log}" | awk '$NF { print $2, $NF }' | sort
+	perf report -q --stdio -g none --no-children --percent-limit 20 -s dso,sym \
+		--dsos "${prog##*/},${lib##*/}" --percentage relative -i "$1" 2> "${log}" |
+		awk '$NF { print $2, $NF }' | sort
 }
 
 # The callchain that most samples of the workload's own code have.
