@@ -43,7 +43,7 @@ static void memory__init(void)
 	mutex_init(&memory.lock);
 }
 
-static void memory__lock(void) EXCLUSIVE_LOCK_FUNCTION(memory.lock)
+static void memory__lock(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 

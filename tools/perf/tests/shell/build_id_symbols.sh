@@ -69,7 +69,8 @@ shown()
 {
 	local where=$1
 	shift
-	perf report -q --stdio -g none -s sym,srcline "$@" -i "$tmp/perf.data" >"$tmp/out" 2>"$tmp/log" ||
+	perf report -q --stdio -g none -s sym,srcline "$@" -i "$tmp/perf.data" \
+		>"$tmp/out" 2>"$tmp/log" ||
 		fail "report, $where: $(tail -n 1 "$tmp/log")"
 	grep -q 'inner_function *program.c:[5-6]' "$tmp/out" ||
 		fail "not found $where: $(head -n 1 "$tmp/out")"
@@ -79,7 +80,8 @@ not_shown()
 {
 	local where=$1
 	shift
-	perf report -q --stdio -g none -s sym "$@" -i "$tmp/perf.data" >"$tmp/out" 2>"$tmp/log" ||
+	perf report -q --stdio -g none -s sym "$@" -i "$tmp/perf.data" \
+		>"$tmp/out" 2>"$tmp/log" ||
 		fail "report, $where: $(tail -n 1 "$tmp/log")"
 	! grep -q '_function' "$tmp/out" || fail "symbols $where"
 }

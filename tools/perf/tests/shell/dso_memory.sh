@@ -68,7 +68,8 @@ END
 gcc -g -O1 -fno-omit-frame-pointer -Wl,--build-id -o "$tmp/prog" "$tmp/prog.c" \
 	-Wl,-rpath,"$tmp" "$tmp/libone.so" "$tmp/libtwo.so"
 
-if ! perf record -q -N -e cpu-clock:u -F 2000 -g -o "$tmp/perf.data" -- "$tmp/prog" 2>"$tmp/log"; then
+if ! perf record -q -N -e cpu-clock:u -F 2000 -g -o "$tmp/perf.data" -- "$tmp/prog" \
+	2>"$tmp/log"; then
 	cat "$tmp/log"
 	echo "Skip: cannot record"
 	exit 2
