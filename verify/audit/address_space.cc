@@ -68,6 +68,19 @@ void AddressSpaces::fork(uint32_t pid, uint32_t parent)
 		spaces_[pid] = AddressSpace(found->second);
 }
 
+void AddressSpaces::exec_keeping(uint32_t pid)
+{
+	before_[pid] = std::move(spaces_[pid]);
+	spaces_[pid] = {};
+}
+
+const AddressSpace *AddressSpaces::before_exec(uint32_t pid) const
+{
+	auto found = before_.find(pid);
+
+	return found == before_.end() ? nullptr : &found->second;
+}
+
 void AddressSpaces::read_proc(uint32_t pid)
 {
 	std::ifstream maps(fmt::format("/proc/{}/maps", pid));

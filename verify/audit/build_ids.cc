@@ -46,21 +46,16 @@ BuildId find_in(Elf_Data *data)
 
 } // namespace
 
-std::string to_string(const BuildId &id)
-{
-	std::string text;
-
-	for (uint8_t i = 0; i < id.size; i++)
-		text += fmt::format("{:02x}", id.bytes[i]);
-	return id.size ? text : "none";
-}
-
 BuildId read_build_id(const std::filesystem::path &path)
 {
-	Closed file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+	// A file may name anything, and a FIFO must not stop us.
+	Closed file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	struct stat st;
 
-	if (file.fd < 0)
+	if (file.fd < 0 || fstat(file.fd, &st))
 		throw std::system_error(errno, std::generic_category(), path.string());
+	if (!S_ISREG(st.st_mode))
+		return {};
 	elf_version(EV_CURRENT);
 
 	std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(file.fd, ELF_C_READ, nullptr), elf_end);
@@ -102,6 +97,15 @@ std::optional<BuildId> BuildIds::of(const std::string &path, uint64_t inode)
 		auto known = by_inode_.find(inode);
 
 		return known == by_inode_.end() ? std::nullopt : std::optional(known->second);
+	}
+
+	if (auto told = told_.find(path); told != told_.end())
+		return told->second;
+	if (mind_inodes_) {
+		struct stat st;
+
+		if (stat(path.c_str(), &st) || st.st_ino != inode)
+			return std::nullopt;
 	}
 
 	auto [found, is_new] = by_path_.try_emplace(path);

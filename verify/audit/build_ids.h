@@ -2,9 +2,8 @@
 // The build IDs of files, as the files themselves say.
 #pragma once
 
-#include "perfdata/format.h"
+#include "perfdata/build_id.h"
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -13,15 +12,8 @@
 
 namespace audit {
 
-struct BuildId {
-	uint8_t size = 0;	// in bytes; 0: the file has none
-	std::array<uint8_t, perfdata::BUILD_ID_MAX> bytes{};
-
-	bool operator==(const BuildId &) const = default;
-};
-
-// In hexadecimal; "none" if there is none.
-std::string to_string(const BuildId &id);
+using perfdata::BuildId;
+using perfdata::to_string;
 
 // Of an ELF file; none for what is not one. Throws std::system_error when it cannot be opened.
 BuildId read_build_id(const std::filesystem::path &path);
@@ -32,6 +24,11 @@ public:
 	// Files below dir come and go under other names; those that are there now are known by inode number.
 	void know(const std::filesystem::path &dir);
 
+	// Of the file of that name, whatever is there now.
+	void tell(const std::string &path, const BuildId &id) { told_.insert_or_assign(path, id); }
+	// A file of another inode number is another file.
+	void mind_inodes() { mind_inodes_ = true; }
+
 	// Of the file that is or was mapped by that name; nothing when it cannot be told any more.
 	std::optional<BuildId> of(const std::string &path, uint64_t inode);
 
@@ -39,6 +36,8 @@ private:
 	std::string dir_;
 	std::map<uint64_t, BuildId> by_inode_;
 	std::map<std::string, std::optional<BuildId>> by_path_;
+	std::map<std::string, BuildId> told_;
+	bool mind_inodes_ = false;
 };
 
 } // namespace audit

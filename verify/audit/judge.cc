@@ -7,6 +7,31 @@
 
 namespace audit {
 
+namespace {
+
+bool of_file(const Mapping &mapping)
+{
+	if (mapping.id && mapping.id->size)
+		return true;
+	return mapping.inode && mapping.path.starts_with('/');
+}
+
+} // namespace
+
+BuildId id_of(const Entry &entry)
+{
+	BuildId id;
+
+	id.size = entry.size;
+	std::copy_n(entry.build_id, id.bytes.size(), id.bytes.begin());
+	return id;
+}
+
+std::optional<BuildId> Judge::id_of(const Mapping &mapping)
+{
+	return mapping.id ? mapping.id : ids_.of(mapping.path, mapping.inode);
+}
+
 Verdict Judge::wrong(std::string why)
 {
 	why_ = std::move(why);
@@ -52,24 +77,27 @@ Verdict Judge::user(uint32_t pid, uint64_t address, const Entry &entry)
 
 	const Mapping *mapping = space->find(address);
 
-	if (!mapping || !mapping->inode || !mapping->path.starts_with('/')) {
+	if (!mapping && entry.size)
+		if (const AddressSpace *before = spaces_.before_exec(pid))
+			mapping = before->find(address);
+	if (!mapping && entry.size && only_code_)
+		return unknown("no code is mapped there; what else is mapped was not recorded");
+	if (!mapping || !of_file(*mapping)) {
 		if (!entry.size)
 			return Verdict::Nothing;
 		return wrong(mapping ? "what is mapped there is not of a file: " + mapping->path :
 				       "nothing is mapped there");
 	}
 
-	std::optional<BuildId> id = ids_.of(mapping->path, mapping->inode);
+	std::optional<BuildId> id = id_of(*mapping);
 
 	if (!id)
 		return unknown(fmt::format("cannot tell the build ID of {}, inode {}", mapping->path, mapping->inode));
 	if (!entry.size)
 		return id->size ? Verdict::Missed : Verdict::Nothing;
 
-	BuildId found;
+	BuildId found = audit::id_of(entry);
 
-	found.size = entry.size;
-	std::copy_n(entry.build_id, found.bytes.size(), found.bytes.begin());
 	if (found != *id)
 		return wrong(fmt::format("{} has the build ID {}, found {}", mapping->path, to_string(*id),
 					 to_string(found)));
@@ -80,6 +108,48 @@ Verdict Judge::user(uint32_t pid, uint64_t address, const Entry &entry)
 		return wrong(fmt::format("the offset in {} is {:#x}, found {:#x}", mapping->path, offset,
 					 entry.offset));
 	return Verdict::True;
+}
+
+Verdict Judge::place(uint32_t pid, const Entry &entry)
+{
+	if (!entry.size)
+		return user(pid, entry.offset, entry);
+	if (form(entry) == Verdict::Wrong)
+		return Verdict::Wrong;
+
+	const AddressSpace *space = spaces_.of(pid);
+	const AddressSpace *before = spaces_.before_exec(pid);
+	const Mapping *same_file = nullptr;
+	bool all_known = true;
+
+	if ((!space || space->all().empty()) && (!before || before->all().empty()))
+		return unknown("no mapping of the process was recorded");
+	for (const AddressSpace *s : {space, before}) {
+		if (!s)
+			continue;
+		for (const auto &[start, mapping] : s->all()) {
+			if (!of_file(mapping))
+				continue;
+
+			std::optional<BuildId> id = id_of(mapping);
+
+			all_known = all_known && id;
+			if (!id || *id != audit::id_of(entry))
+				continue;
+			if (entry.offset >= mapping.offset &&
+			    entry.offset - mapping.offset < mapping.end - mapping.start)
+				return Verdict::True;
+			same_file = &mapping;
+		}
+	}
+	if (same_file && only_code_)
+		return unknown(fmt::format("that of {} is not mapped as code; what else is was not recorded",
+					   same_file->path));
+	if (!all_known)
+		return unknown("a file with that build ID is not mapped, as far as the build IDs can be told");
+	return wrong(fmt::format("{} is mapped, found {}+{:#x}", same_file ? "another part of " + same_file->path :
+									     "no file with that build ID",
+				 to_string(audit::id_of(entry)), entry.offset));
 }
 
 } // namespace audit

@@ -26,14 +26,21 @@ enum class Verdict {
 	Wrong,
 };
 
+BuildId id_of(const Entry &entry);
+
 class Judge {
 public:
 	Judge(const AddressSpaces &spaces, BuildIds &ids) : spaces_(spaces), ids_(ids) {}
 
 	// of a user address, at the time that the address spaces are of
 	Verdict user(uint32_t pid, uint64_t address, const Entry &entry);
+	// of a user address that nobody knows: the entry alone must name a place that is mapped
+	Verdict place(uint32_t pid, const Entry &entry);
 	// of any other word, which is never resolved
 	Verdict other(uint64_t word, const Entry &entry);
+
+	// Only code is known to be mapped: a resolved entry of an address where nothing is known to be may be of data.
+	void only_code_is_known() { only_code_ = true; }
 
 	// Of the last entry that was wrong or unknown: what it should have been, or what is not known.
 	const std::string &why() const { return why_; }
@@ -42,10 +49,12 @@ private:
 	Verdict wrong(std::string why);
 	Verdict unknown(std::string why);
 	Verdict form(const Entry &entry);
+	std::optional<BuildId> id_of(const Mapping &mapping);
 
 	const AddressSpaces &spaces_;
 	BuildIds &ids_;
 	std::string why_;
+	bool only_code_ = false;
 };
 
 } // namespace audit

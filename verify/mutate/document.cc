@@ -28,7 +28,7 @@ Document::Document(const File &file)
 		p.bytes = copy(r.bytes);
 		p.record_size = r.bytes.size();
 		p.bytes.insert(p.bytes.end(), r.trailing.span().begin(), r.trailing.span().end());
-		p.fields = layout(r, file);
+		p.fields = layout(r, file.events());
 		pieces.push_back(std::move(p));
 	}
 

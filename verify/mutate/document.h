@@ -2,6 +2,7 @@
 // A perf.data file taken apart so that it can be changed and put together again.
 #pragma once
 
+#include "perfdata/file.h"
 #include "perfdata/layout.h"
 
 namespace hostile {

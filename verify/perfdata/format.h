@@ -91,6 +91,7 @@ enum AttrFlag : unsigned int {
 	ATTR_FLAG_MMAP = 8,
 	ATTR_FLAG_COMM = 9,
 	ATTR_FLAG_TASK = 13,
+	ATTR_FLAG_MMAP_DATA = 17,
 	ATTR_FLAG_SAMPLE_ID_ALL = 18,
 	ATTR_FLAG_MMAP2 = 23,
 	ATTR_FLAG_COMM_EXEC = 24,
@@ -129,13 +130,22 @@ enum RecordType : uint32_t {
 	RECORD_FINISHED_ROUND = 68,
 	RECORD_ID_INDEX = 69,
 	RECORD_AUXTRACE = 71,
+	RECORD_EVENT_UPDATE = 78,
 	RECORD_HEADER_FEATURE = 80,
+	RECORD_COMPRESSED = 81,
 	RECORD_FINISHED_INIT = 82,
+	RECORD_COMPRESSED2 = 83,
 };
 
 enum RecordMisc : uint16_t {
+	MISC_CPUMODE_MASK = 7,
 	MISC_KERNEL = 1,
 	MISC_USER = 2,
+	MISC_HYPERVISOR = 3,
+	MISC_GUEST_KERNEL = 4,
+	MISC_GUEST_USER = 5,
+	MISC_COMM_EXEC = 1U << 13,
+	MISC_FORK_EXEC = 1U << 13, // of a process that was there before; perf writes it
 	MISC_MMAP_BUILD_ID = 1U << 14, // entries, in a deferred callchain
 	MISC_BUILD_ID_SIZE = 1U << 15,
 };
@@ -152,10 +162,22 @@ enum Feature : unsigned int {
 	FEATURE_SAMPLE_TIME = 21,
 };
 
+// The highest words are no addresses: what follows in the callchain is of another context.
+inline constexpr uint64_t CONTEXT_MAX = static_cast<uint64_t>(-4095);
+
+constexpr bool is_marker(uint64_t word)
+{
+	return word >= CONTEXT_MAX;
+}
+
 enum Context : uint64_t {
+	CONTEXT_HYPERVISOR = static_cast<uint64_t>(-32),
 	CONTEXT_KERNEL = static_cast<uint64_t>(-128),
 	CONTEXT_USER = static_cast<uint64_t>(-512),
 	CONTEXT_USER_DEFERRED = static_cast<uint64_t>(-640),
+	CONTEXT_GUEST = static_cast<uint64_t>(-2048),
+	CONTEXT_GUEST_KERNEL = static_cast<uint64_t>(-2176),
+	CONTEXT_GUEST_USER = static_cast<uint64_t>(-2560),
 };
 
 } // namespace perfdata

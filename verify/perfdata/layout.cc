@@ -33,39 +33,134 @@ const char *name_of(Kind kind)
 	return "unknown";
 }
 
+const char *name_of(Name name)
+{
+	switch (name) {
+	case Name::Type: return "type";
+	case Name::Misc: return "misc";
+	case Name::Size: return "size";
+	case Name::Identifier: return "identifier";
+	case Name::Ip: return "ip";
+	case Name::Pid: return "pid";
+	case Name::Tid: return "tid";
+	case Name::ParentPid: return "parent_pid";
+	case Name::ParentTid: return "parent_tid";
+	case Name::Time: return "time";
+	case Name::Addr: return "addr";
+	case Name::Id: return "id";
+	case Name::StreamId: return "stream_id";
+	case Name::Cpu: return "cpu";
+	case Name::Reserved: return "reserved";
+	case Name::Period: return "period";
+	case Name::Read: return "read";
+	case Name::Callchain: return "callchain";
+	case Name::Raw: return "raw";
+	case Name::Branches: return "branches";
+	case Name::RegsUser: return "regs_user";
+	case Name::StackUser: return "stack_user";
+	case Name::Weight: return "weight";
+	case Name::DataSrc: return "data_src";
+	case Name::Transaction: return "transaction";
+	case Name::RegsIntr: return "regs_intr";
+	case Name::PhysAddr: return "phys_addr";
+	case Name::Cgroup: return "cgroup";
+	case Name::DataPageSize: return "data_page_size";
+	case Name::CodePageSize: return "code_page_size";
+	case Name::Aux: return "aux";
+	case Name::IpEntry: return "entry";
+	case Name::ChainEntries: return "callchain_entries";
+	case Name::Cookie: return "cookie";
+	case Name::Start: return "start";
+	case Name::Length: return "length";
+	case Name::FileOffset: return "pgoff";
+	case Name::Device: return "device";
+	case Name::Inode: return "inode";
+	case Name::Generation: return "generation";
+	case Name::BuildId: return "build_id";
+	case Name::Protection: return "prot";
+	case Name::Flags: return "flags";
+	case Name::Text: return "text";
+	case Name::Lost: return "lost";
+	case Name::Index: return "index";
+	case Name::Content: return "content";
+	}
+	return "unknown";
+}
+
 namespace {
+
+constexpr uint64_t sample_id_bits = SAMPLE_TID | SAMPLE_TIME | SAMPLE_ID | SAMPLE_STREAM_ID | SAMPLE_CPU |
+				    SAMPLE_IDENTIFIER;
+
+// The sample id that stands at the end of all records of the kernel but samples: its size, 0 if there is none.
+struct SampleId {
+	uint64_t type = 0;
+	uint64_t size = 0;
+};
+
+SampleId sample_id_of(const Record &record, const Events &events)
+{
+	if (events.empty() || record.type() >= RECORD_USER_START)
+		return {};
+
+	const Attr *attr = &events.first();
+
+	// Events may differ in it; which one it is, its last word says.
+	if (events.size() > 1 && attr->sample_type() & SAMPLE_IDENTIFIER &&
+	    record.bytes.size() >= RECORD_HEADER_SIZE + 8)
+		attr = events.of(record.bytes.u64(record.bytes.size() - 8));
+	if (!attr->flag(ATTR_FLAG_SAMPLE_ID_ALL))
+		return {};
+
+	uint64_t type = attr->sample_type() & sample_id_bits;
+
+	return {type, 8 * static_cast<uint64_t>(std::popcount(type))};
+}
 
 class Walk {
 public:
-	Walk(const Record &record, const File &file) : r_(record.bytes), file_(file), record_(record) {}
-
-	std::vector<Field> run()
+	Walk(const Record &record, const Events &events, std::vector<Field> &fields)
+		: r_(record.bytes), events_(events), record_(record), fields_(fields)
 	{
-		field(Kind::RecordType, 4);
-		field(Kind::RecordMisc, 2);
-		field(Kind::RecordSize, 2);
+		fields_.clear();
+	}
+
+	void run()
+	{
+		field(Kind::RecordType, Name::Type, 4);
+		field(Kind::RecordMisc, Name::Misc, 2);
+		field(Kind::RecordSize, Name::Size, 2);
 		body();
-		return std::move(fields_);
 	}
 
 private:
 	// False when the record ends first: nothing more is noted then.
-	bool field(Kind kind, uint64_t width, uint64_t unit = 0)
+	bool field(Kind kind, Name name, uint64_t width, uint16_t unit = 0)
 	{
 		if (cut_ || !r_.holds(at_, width)) {
 			cut_ = true;
 			return false;
 		}
 		if (width)
-			fields_.push_back({kind, at_, width, unit});
+			fields_.push_back({kind, name, unit, static_cast<uint32_t>(at_),
+					   static_cast<uint32_t>(width)});
 		at_ += width;
 		return true;
 	}
 
-	void fields(std::initializer_list<std::pair<Kind, uint64_t>> list)
+	bool word(Kind kind, Name name) { return field(kind, name, 8); }
+	bool opaque(Name name) { return field(Kind::Opaque, name, 8); }
+
+	void task()
 	{
-		for (auto [kind, width] : list)
-			field(kind, width);
+		field(Kind::Task, Name::Pid, 4);
+		field(Kind::Task, Name::Tid, 4);
+	}
+
+	void cpu()
+	{
+		field(Kind::Cpu, Name::Cpu, 4);
+		field(Kind::Opaque, Name::Reserved, 4);
 	}
 
 	uint64_t last() const
@@ -84,21 +179,21 @@ private:
 		while (n < left() && r_.u8(at_ + n))
 			n++;
 		// Padded with zeroes to eight bytes.
-		field(Kind::Text, std::min(left(), (n + 8) / 8 * 8));
+		field(Kind::Text, Name::Text, std::min(left(), (n + 8) / 8 * 8));
 	}
 
-	void entry()
+	void entry(Name name)
 	{
-		field(Kind::EntrySize, 1);
-		field(Kind::EntryReserved, 3);
-		field(Kind::EntryBuildId, BUILD_ID_MAX);
-		field(Kind::EntryOffset, 8);
+		field(Kind::EntrySize, name, 1);
+		field(Kind::EntryReserved, name, 3);
+		field(Kind::EntryBuildId, name, BUILD_ID_MAX);
+		field(Kind::EntryOffset, name, 8);
 	}
 
 	// u64 nr and nr elements of width bytes
-	template <typename F> void counted(uint64_t width, F element)
+	template <typename F> void counted(Name name, uint16_t width, F element)
 	{
-		if (!field(Kind::Count, 8, width))
+		if (!field(Kind::Count, name, 8, width))
 			return;
 		for (uint64_t n = last(); n && !cut_; n--)
 			element();
@@ -107,177 +202,164 @@ private:
 	void chain(bool entries)
 	{
 		if (entries)
-			counted(ENTRY_SIZE, [this] { entry(); });
+			counted(Name::ChainEntries, ENTRY_SIZE, [this] { entry(Name::ChainEntries); });
 		else
-			counted(8, [this] { field(Kind::Chain, 8); });
+			counted(Name::Callchain, 8, [this] { word(Kind::Chain, Name::Callchain); });
 	}
 
 	void read_values(uint64_t format)
 	{
 		bool group = format & FORMAT_GROUP;
-		uint64_t width = 8 + (format & FORMAT_ID ? 8 : 0) + (format & FORMAT_LOST ? 8 : 0);
+		uint16_t width = 8 + (format & FORMAT_ID ? 8 : 0) + (format & FORMAT_LOST ? 8 : 0);
 
-		if (!field(group ? Kind::Count : Kind::Opaque, 8, group ? width : 0))
+		if (!field(group ? Kind::Count : Kind::Opaque, Name::Read, 8, group ? width : 0))
 			return;
 
-		uint64_t nr = last();
+		uint64_t nr = group ? last() : 1;
 
 		if (format & FORMAT_TOTAL_TIME_ENABLED)
-			field(Kind::Opaque, 8);
+			opaque(Name::Read);
 		if (format & FORMAT_TOTAL_TIME_RUNNING)
-			field(Kind::Opaque, 8);
-		if (!group) {
-			if (format & FORMAT_ID)
-				field(Kind::Id, 8);
-			if (format & FORMAT_LOST)
-				field(Kind::Opaque, 8);
-			return;
-		}
+			opaque(Name::Read);
 		for (; nr && !cut_; nr--) {
-			field(Kind::Opaque, 8);
+			if (group)
+				opaque(Name::Read);
 			if (format & FORMAT_ID)
-				field(Kind::Id, 8);
+				word(Kind::Id, Name::Read);
 			if (format & FORMAT_LOST)
-				field(Kind::Opaque, 8);
+				opaque(Name::Read);
 		}
 	}
 
-	void registers(uint64_t mask)
+	void registers(Name name, uint64_t mask)
 	{
-		if (field(Kind::Opaque, 8) && last())
+		if (opaque(name) && last())
 			for (int n = std::popcount(mask); n && !cut_; n--)
-				field(Kind::Opaque, 8);
+				opaque(name);
 	}
 
 	void user_stack()
 	{
-		if (!field(Kind::Length, 8) || !last())
+		if (!field(Kind::Length, Name::StackUser, 8) || !last())
 			return;
 
-		field(Kind::Opaque, last());
-		field(Kind::Length, 8);
-	}
-
-	const Attr *attr_of_sample() const
-	{
-		if (file_.attrs().empty())
-			return nullptr;
-
-		const Attr *first = &file_.attrs().front();
-
-		if (first->sample_type() & SAMPLE_IDENTIFIER)
-			return r_.holds(at_, 8) ? file_.attr_of(r_.u64(at_)) : first;
-		if (!(first->sample_type() & SAMPLE_ID))
-			return first;
-
-		uint64_t at = at_;
-
-		for (uint64_t before : {SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_ADDR})
-			if (first->sample_type() & before)
-				at += 8;
-		return r_.holds(at, 8) ? file_.attr_of(r_.u64(at)) : first;
+		field(Kind::Opaque, Name::StackUser, last());
+		field(Kind::Length, Name::StackUser, 8);
 	}
 
 	void sample()
 	{
-		const Attr *attr = attr_of_sample();
+		const Attr *attr = event_of(record_, events_);
 
 		if (!attr)
 			return;
 
 		uint64_t type = attr->sample_type();
-		auto word = [this, type](uint64_t bit, Kind kind) {
+		auto one = [this, type](uint64_t bit, Kind kind, Name name) {
 			if (type & bit)
-				field(kind, 8);
+				word(kind, name);
 		};
 
-		word(SAMPLE_IDENTIFIER, Kind::Id);
-		word(SAMPLE_IP, Kind::Address);
+		one(SAMPLE_IDENTIFIER, Kind::Id, Name::Identifier);
+		one(SAMPLE_IP, Kind::Address, Name::Ip);
 		if (type & SAMPLE_TID)
-			fields({{Kind::Task, 4}, {Kind::Task, 4}});
-		word(SAMPLE_TIME, Kind::Time);
-		word(SAMPLE_ADDR, Kind::Address);
-		word(SAMPLE_ID, Kind::Id);
-		word(SAMPLE_STREAM_ID, Kind::Id);
+			task();
+		one(SAMPLE_TIME, Kind::Time, Name::Time);
+		one(SAMPLE_ADDR, Kind::Address, Name::Addr);
+		one(SAMPLE_ID, Kind::Id, Name::Id);
+		one(SAMPLE_STREAM_ID, Kind::Id, Name::StreamId);
 		if (type & SAMPLE_CPU)
-			fields({{Kind::Cpu, 4}, {Kind::Opaque, 4}});
-		word(SAMPLE_PERIOD, Kind::Opaque);
+			cpu();
+		one(SAMPLE_PERIOD, Kind::Opaque, Name::Period);
 		if (type & SAMPLE_READ)
 			read_values(attr->read_format());
 		if (type & SAMPLE_CALLCHAIN)
 			chain(false);
-		if (type & SAMPLE_RAW && field(Kind::Length, 4))
-			field(Kind::Opaque, last());
+		if (type & SAMPLE_RAW && field(Kind::Length, Name::Raw, 4))
+			field(Kind::Opaque, Name::Raw, last());
 		if (type & SAMPLE_BRANCH_STACK)
 			branches(attr->later(ATTR_BRANCH_SAMPLE_TYPE));
 		if (type & SAMPLE_REGS_USER)
-			registers(attr->later(ATTR_REGS_USER));
+			registers(Name::RegsUser, attr->later(ATTR_REGS_USER));
 		if (type & SAMPLE_STACK_USER)
 			user_stack();
-		word(SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT, Kind::Opaque);
-		word(SAMPLE_DATA_SRC, Kind::Opaque);
-		word(SAMPLE_TRANSACTION, Kind::Opaque);
+		one(SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT, Kind::Opaque, Name::Weight);
+		one(SAMPLE_DATA_SRC, Kind::Opaque, Name::DataSrc);
+		one(SAMPLE_TRANSACTION, Kind::Opaque, Name::Transaction);
 		if (type & SAMPLE_REGS_INTR)
-			registers(attr->later(ATTR_REGS_INTR));
-		word(SAMPLE_PHYS_ADDR, Kind::Address);
-		word(SAMPLE_CGROUP, Kind::Id);
-		word(SAMPLE_DATA_PAGE_SIZE, Kind::Opaque);
-		word(SAMPLE_CODE_PAGE_SIZE, Kind::Opaque);
-		if (type & SAMPLE_AUX && field(Kind::Length, 8))
-			field(Kind::Opaque, last());
+			registers(Name::RegsIntr, attr->later(ATTR_REGS_INTR));
+		one(SAMPLE_PHYS_ADDR, Kind::Address, Name::PhysAddr);
+		one(SAMPLE_CGROUP, Kind::Id, Name::Cgroup);
+		one(SAMPLE_DATA_PAGE_SIZE, Kind::Opaque, Name::DataPageSize);
+		one(SAMPLE_CODE_PAGE_SIZE, Kind::Opaque, Name::CodePageSize);
+		if (type & SAMPLE_AUX && field(Kind::Length, Name::Aux, 8))
+			field(Kind::Opaque, Name::Aux, last());
 		if (type & SAMPLE_BUILD_ID_OFFSET)
-			entry();
+			entry(Name::IpEntry);
 		if (type & SAMPLE_CALLCHAIN_BUILD_ID_OFFSET)
 			chain(true);
 	}
 
 	void branches(uint64_t branch_type)
 	{
-		if (!field(Kind::Count, 8, 24))
+		if (!field(Kind::Count, Name::Branches, 8, 24))
 			return;
 
 		uint64_t nr = last();
 
 		if (branch_type & BRANCH_HW_INDEX)
-			field(Kind::Opaque, 8);
-		for (uint64_t i = 0; i < nr && !cut_; i++)
-			fields({{Kind::Address, 8}, {Kind::Address, 8}, {Kind::Opaque, 8}});
+			opaque(Name::Branches);
+		for (uint64_t i = 0; i < nr && !cut_; i++) {
+			word(Kind::Address, Name::Branches);
+			word(Kind::Address, Name::Branches);
+			opaque(Name::Branches);
+		}
 		if (branch_type & BRANCH_COUNTERS)
 			for (uint64_t i = 0; i < nr && !cut_; i++)
-				field(Kind::Opaque, 8);
+				opaque(Name::Branches);
 	}
 
-	// What follows the record's own fields, the same for all types but samples.
 	void sample_id()
 	{
-		if (file_.attrs().empty() || !file_.attrs().front().flag(ATTR_FLAG_SAMPLE_ID_ALL))
-			return;
-
-		uint64_t type = file_.attrs().front().sample_type();
+		uint64_t type = sample_id_of(record_, events_).type;
 
 		if (type & SAMPLE_TID)
-			fields({{Kind::Task, 4}, {Kind::Task, 4}});
+			task();
 		if (type & SAMPLE_TIME)
-			field(Kind::Time, 8);
+			word(Kind::Time, Name::Time);
 		if (type & SAMPLE_ID)
-			field(Kind::Id, 8);
+			word(Kind::Id, Name::Id);
 		if (type & SAMPLE_STREAM_ID)
-			field(Kind::Id, 8);
+			word(Kind::Id, Name::StreamId);
 		if (type & SAMPLE_CPU)
-			fields({{Kind::Cpu, 4}, {Kind::Opaque, 4}});
+			cpu();
 		if (type & SAMPLE_IDENTIFIER)
-			field(Kind::Id, 8);
+			word(Kind::Id, Name::Identifier);
+	}
+
+	void mapping()
+	{
+		task();
+		word(Kind::Address, Name::Start);
+		opaque(Name::Length);
+		word(Kind::FileOffset, Name::FileOffset);
 	}
 
 	void mmap2()
 	{
-		fields({{Kind::Task, 4}, {Kind::Task, 4}, {Kind::Address, 8}, {Kind::Opaque, 8},
-			{Kind::FileOffset, 8}});
-		if (record_.misc() & MISC_MMAP_BUILD_ID)
-			fields({{Kind::MapBuildIdSize, 1}, {Kind::Opaque, 3}, {Kind::MapBuildId, BUILD_ID_MAX}});
-		else
-			fields({{Kind::Opaque, 4}, {Kind::Opaque, 4}, {Kind::Opaque, 8}, {Kind::Opaque, 8}});
-		fields({{Kind::Opaque, 4}, {Kind::Opaque, 4}});
+		mapping();
+		if (record_.misc() & MISC_MMAP_BUILD_ID) {
+			field(Kind::MapBuildIdSize, Name::BuildId, 1);
+			field(Kind::Opaque, Name::Reserved, 3);
+			field(Kind::MapBuildId, Name::BuildId, BUILD_ID_MAX);
+		} else {
+			field(Kind::Opaque, Name::Device, 4);
+			field(Kind::Opaque, Name::Device, 4);
+			opaque(Name::Inode);
+			opaque(Name::Generation);
+		}
+		field(Kind::Opaque, Name::Protection, 4);
+		field(Kind::Opaque, Name::Flags, 4);
 		text();
 	}
 
@@ -287,71 +369,141 @@ private:
 		case RECORD_SAMPLE:
 			return sample();
 		case RECORD_MMAP:
-			fields({{Kind::Task, 4}, {Kind::Task, 4}, {Kind::Address, 8}, {Kind::Opaque, 8},
-				{Kind::FileOffset, 8}});
+			mapping();
 			text();
 			break;
 		case RECORD_MMAP2:
 			mmap2();
 			break;
 		case RECORD_COMM:
-			fields({{Kind::Task, 4}, {Kind::Task, 4}});
+			task();
 			text();
 			break;
 		case RECORD_FORK:
 		case RECORD_EXIT:
-			fields({{Kind::Task, 4}, {Kind::Task, 4}, {Kind::Task, 4}, {Kind::Task, 4}, {Kind::Time, 8}});
+			field(Kind::Task, Name::Pid, 4);
+			field(Kind::Task, Name::ParentPid, 4);
+			field(Kind::Task, Name::Tid, 4);
+			field(Kind::Task, Name::ParentTid, 4);
+			word(Kind::Time, Name::Time);
 			break;
 		case RECORD_LOST:
-			fields({{Kind::Id, 8}, {Kind::Opaque, 8}});
+			word(Kind::Id, Name::Id);
+			opaque(Name::Lost);
 			break;
 		case RECORD_LOST_SAMPLES:
-			field(Kind::Opaque, 8);
+			opaque(Name::Lost);
 			break;
 		case RECORD_THROTTLE:
 		case RECORD_UNTHROTTLE:
-			fields({{Kind::Time, 8}, {Kind::Id, 8}, {Kind::Id, 8}});
+			word(Kind::Time, Name::Time);
+			word(Kind::Id, Name::Id);
+			word(Kind::Id, Name::StreamId);
 			break;
 		case RECORD_CGROUP:
-			field(Kind::Id, 8);
+			word(Kind::Id, Name::Id);
 			text();
 			break;
 		case RECORD_CALLCHAIN_DEFERRED:
-			field(Kind::Cookie, 8);
+			word(Kind::Cookie, Name::Cookie);
 			chain(record_.misc() & MISC_MMAP_BUILD_ID);
 			break;
 		case RECORD_ID_INDEX:
-			counted(32, [this] {
-				fields({{Kind::Id, 8}, {Kind::Opaque, 8}, {Kind::Cpu, 8}, {Kind::Task, 8}});
+			// Of guests, more than these may follow; they are opaque.
+			counted(Name::Index, 32, [this] {
+				word(Kind::Id, Name::Id);
+				opaque(Name::Index);
+				word(Kind::Cpu, Name::Cpu);
+				word(Kind::Task, Name::Tid);
 			});
-			return;
+			return opaque_up_to(r_.size());
 		case RECORD_HEADER_BUILD_ID:
-			fields({{Kind::Task, 4}, {Kind::MapBuildId, BUILD_ID_MAX}, {Kind::MapBuildIdSize, 1},
-				{Kind::Opaque, 3}});
-			field(Kind::Text, left()); // padded as its writer likes
+			field(Kind::Task, Name::Pid, 4);
+			field(Kind::MapBuildId, Name::BuildId, BUILD_ID_MAX);
+			field(Kind::MapBuildIdSize, Name::BuildId, 1);
+			field(Kind::Opaque, Name::Reserved, 3);
+			field(Kind::Text, Name::Text, left()); // padded as its writer likes
 			return;
-		default:
-			while (left() >= 8 && !cut_)
-				field(Kind::Opaque, 8);
-			field(Kind::Opaque, left());
-			return;
+		default: {
+			uint64_t size = sample_id_of(record_, events_).size;
+
+			opaque_up_to(r_.size() - std::min(left(), size));
+			break;
+		}
 		}
 		sample_id();
 	}
 
+	void opaque_up_to(uint64_t end)
+	{
+		while (at_ + 8 <= end && !cut_)
+			opaque(Name::Content);
+		if (!cut_)
+			field(Kind::Opaque, Name::Content, end - std::min(at_, end));
+	}
+
 	Bytes r_;
-	const File &file_;
+	const Events &events_;
 	const Record &record_;
-	std::vector<Field> fields_;
+	std::vector<Field> &fields_;
 	uint64_t at_ = 0;
 	bool cut_ = false;
 };
 
 } // namespace
 
-std::vector<Field> layout(const Record &record, const File &file)
+const Attr *event_of(const Record &sample, const Events &events)
 {
-	return Walk(record, file).run();
+	if (events.empty())
+		return nullptr;
+
+	const Attr *first = &events.first();
+	uint64_t type = first->sample_type();
+	uint64_t at = RECORD_HEADER_SIZE;
+
+	if (!(type & SAMPLE_IDENTIFIER)) {
+		if (!(type & SAMPLE_ID))
+			return first;
+		at += 8 * static_cast<uint64_t>(std::popcount(type & (SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME |
+								      SAMPLE_ADDR)));
+	}
+	return sample.bytes.holds(at, 8) ? events.of(sample.bytes.u64(at)) : first;
+}
+
+std::optional<uint64_t> time_of(const Record &record, const Events &events)
+{
+	uint64_t type, at;
+
+	if (record.type() == RECORD_SAMPLE) {
+		const Attr *attr = event_of(record, events);
+
+		type = attr ? attr->sample_type() : 0;
+		at = RECORD_HEADER_SIZE +
+		     8 * static_cast<uint64_t>(std::popcount(type & (SAMPLE_IDENTIFIER | SAMPLE_IP | SAMPLE_TID)));
+	} else {
+		SampleId id = sample_id_of(record, events);
+
+		type = id.type;
+		if (record.bytes.size() < RECORD_HEADER_SIZE + id.size)
+			return std::nullopt;
+		at = record.bytes.size() - id.size + (type & SAMPLE_TID ? 8 : 0);
+	}
+	if (!(type & SAMPLE_TIME) || !record.bytes.holds(at, 8))
+		return std::nullopt;
+	return record.bytes.u64(at);
+}
+
+void layout(const Record &record, const Events &events, std::vector<Field> &fields)
+{
+	Walk(record, events, fields).run();
+}
+
+std::vector<Field> layout(const Record &record, const Events &events)
+{
+	std::vector<Field> fields;
+
+	layout(record, events, fields);
+	return fields;
 }
 
 } // namespace perfdata

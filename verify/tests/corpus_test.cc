@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "corpus/corpus.h"
+#include "perfdata/file.h"
 #include "perfdata/layout.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ TEST(Corpus, LayoutCoversEveryRecord)
 			uint64_t end = 0;
 
 			samples += r.type() == RECORD_SAMPLE;
-			for (const Field &field : layout(r, f)) {
+			for (const Field &field : layout(r, f.events())) {
 				EXPECT_EQ(field.at, end) << s.name << " record at " << r.offset();
 				end = field.at + field.width;
 			}
@@ -58,7 +59,7 @@ TEST(Corpus, EntriesAreWellFormed)
 			      (SAMPLE_BUILD_ID_OFFSET | SAMPLE_CALLCHAIN_BUILD_ID_OFFSET);
 
 		for (const Record &r : f.records())
-			for (const Field &field : layout(r, f)) {
+			for (const Field &field : layout(r, f.events())) {
 				if (field.kind == Kind::EntrySize) {
 					EXPECT_LE(r.bytes.u8(field.at), BUILD_ID_MAX);
 					resolved += r.bytes.u8(field.at) != 0;

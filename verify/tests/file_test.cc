@@ -27,8 +27,8 @@ TEST(File, ReadsHeaderAttrsAndFeatures)
 		ASSERT_EQ(f.attrs().size(), 2U);
 		EXPECT_FALSE(f.pipe());
 		EXPECT_EQ(f.attrs()[1].ids, (std::vector<uint64_t>{101, 201}));
-		EXPECT_EQ(f.attr_of(201), &f.attrs()[1]);
-		EXPECT_EQ(f.attr_of(100), &f.attrs()[0]);
+		EXPECT_EQ(f.events().of(201), &f.attrs()[1]);
+		EXPECT_EQ(f.events().of(100), &f.attrs()[0]);
 		EXPECT_TRUE(f.attrs()[0].flag(ATTR_FLAG_SAMPLE_ID_ALL));
 		EXPECT_FALSE(f.attrs()[0].flag(ATTR_FLAG_DEFER_CALLCHAIN));
 		EXPECT_TRUE(f.features().contains(FEATURE_BUILD_ID));

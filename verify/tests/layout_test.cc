@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "corpus/compose.h"
+#include "perfdata/file.h"
 #include "perfdata/layout.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ TEST(Layout, FindsEntries)
 		Record r = f.records().front();
 		std::vector<uint64_t> sizes, offsets;
 
-		for (const Field &field : layout(r, f)) {
+		for (const Field &field : layout(r, f.events())) {
 			if (field.kind == Kind::EntrySize)
 				sizes.push_back(r.bytes.u8(field.at));
 			if (field.kind == Kind::EntryOffset)
@@ -61,7 +62,7 @@ TEST(Layout, StopsWhereTheRecordEnds)
 	for (uint64_t n = RECORD_HEADER_SIZE; n < size; n++) {
 		Record cut{r.bytes.slice(0, n), {}};
 
-		for (const Field &field : layout(cut, whole))
+		for (const Field &field : layout(cut, whole.events()))
 			EXPECT_LE(field.at + field.width, n);
 	}
 }
@@ -72,11 +73,11 @@ TEST(Layout, SurvivesAWildCount)
 	File sound = File::parse(b);
 	Record r = sound.records().front();
 
-	for (const Field &field : layout(r, sound))
+	for (const Field &field : layout(r, sound.events()))
 		if (field.kind == Kind::Count)
 			put(b, r.offset() + field.at, 8, UINT64_MAX, std::endian::little);
 
 	File wild = File::parse(b);
 
-	EXPECT_GE(layout(wild.records().front(), wild).size(), layout(r, sound).size());
+	EXPECT_GE(layout(wild.records().front(), wild.events()).size(), layout(r, sound.events()).size());
 }

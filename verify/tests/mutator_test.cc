@@ -65,7 +65,7 @@ TEST(Mutator, MostMutantsStayReadable)
 
 				header++;
 				for (const Record &r : mutant.records())
-					layout(r, mutant);
+					layout(r, mutant.events());
 				records++;
 			} catch (const FormatError &) {
 			}

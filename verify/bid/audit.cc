@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+// perf-bid audit: is every entry true?
+#include "bid/commands.h"
+#include "bid/counts.h"
+#include "bid/entry.h"
+#include "bid/model.h"
+#include "perfdata/ordered.h"
+#include "perfdata/sample.h"
+
+#include <map>
+
+namespace bid {
+
+using namespace perfdata;
+using ::audit::Entry;
+using ::audit::Verdict;
+
+namespace {
+
+class Audit {
+public:
+	Audit(const Path &file, const Options &options, std::FILE *out)
+		: options_(options), out_(out), reader_(file), ordered_(reader_), model_(reader_),
+		  tally_(model_.judge(), out, options.limit)
+	{
+	}
+
+	int run()
+	{
+		Record record;
+
+		while (ordered_.next(record)) {
+			layout(record, reader_.events(), fields_);
+			record_ = record;
+			if (record.type() == RECORD_SAMPLE)
+				sample();
+			else if (record.type() == RECORD_CALLCHAIN_DEFERRED)
+				deferred();
+			else if (record.type() == RECORD_LOST)
+				lost_ += record.bytes.u64(RECORD_HEADER_SIZE + 8);
+			else
+				model_.take(record, fields_);
+		}
+		return report();
+	}
+
+private:
+	// A sample whose address is resolved in a record to come.
+	struct Waiting {
+		uint64_t address;
+		uint32_t pid;
+		std::string where;
+	};
+	// The last record of a thread with entries: samples that its writing provokes have its cookie, and the words of
+	// the same cookie follow.
+	struct Last {
+		uint64_t cookie;
+		std::optional<Entry> sampled;
+		std::vector<Entry> chain;
+	};
+
+	Entry entry(uint64_t at) const { return entry_at(record_.bytes, at); }
+
+	void user(bool chain, uint32_t pid, uint32_t tid, std::optional<uint64_t> address, const Entry &e,
+		  const std::string &where)
+	{
+		::audit::Judge &judge = model_.judge();
+		Verdict verdict = address ? judge.user(pid, *address, e) : judge.place(pid, e);
+
+		tally_.count(chain ? (address ? chain_by_address_ : chain_by_map_) :
+				     (address ? ip_by_address_ : ip_by_map_),
+			     verdict, where, pid, tid, address.value_or(e.offset));
+	}
+
+	// Of the kernel, or a marker: it must be there as it is. Without a word to hold it against, its form must be right.
+	void other(Counts &counts, const Sample &s, std::optional<uint64_t> word, const Entry &e)
+	{
+		if (model_.judge().other(word.value_or(e.offset), e) == Verdict::Wrong)
+			tally_.count(counts, Verdict::Wrong, ordered_.where(), s.pid, s.tid, word.value_or(e.offset));
+		else
+			others_++;
+	}
+
+	void sample()
+	{
+		Sample s = parse_sample(record_, fields_);
+
+		samples_++;
+		if (where_of(record_) == Where::User)
+			model_.runs(s.pid);
+		if (s.ip_entry)
+			sampled(s);
+		if (s.entries.there)
+			chain(s, where_of(record_));
+	}
+
+	void sampled(const Sample &s)
+	{
+		std::optional<uint64_t> cookie = cookie_of(record_.bytes, *s.ip_entry);
+		Entry e = entry(*s.ip_entry);
+
+		if (where_of(record_) != Where::User)
+			return other(ip_by_address_, s, s.ip, e);
+		if (!cookie)
+			return user(false, s.pid, s.tid, s.ip, e, ordered_.where());
+		// What is in place of the entry has the address, too, whether the sample has it or not.
+		if (s.ip && e.offset != *s.ip)
+			tally_.wrong(ordered_.where(), fmt::format("the address is {:#x}, and {:#x} is to be resolved",
+								   *s.ip, e.offset));
+
+		auto last = last_.find(s.tid);
+
+		if (last != last_.end() && last->second.cookie == *cookie && last->second.sampled)
+			user(false, s.pid, s.tid, e.offset, *last->second.sampled, ordered_.where());
+		else
+			waiting_[{s.tid, *cookie}].push_back({e.offset, s.pid, ordered_.where()});
+	}
+
+	void chain(const Sample &s, Where where)
+	{
+		Walker walker(where);
+
+		if (s.words.there && s.words.nr != s.entries.nr) {
+			tally_.wrong(ordered_.where(), fmt::format("a callchain of {} words and {} entries", s.words.nr,
+								   s.entries.nr));
+			return;
+		}
+		for (uint64_t i = 0; i < s.entries.nr; i++) {
+			Entry e = entry(s.entries.entry(i));
+			std::optional<uint64_t> word;
+
+			if (s.words.there)
+				word = s.words.word(record_.bytes, i);
+			if (walker.step(word.value_or(e.offset), !word && e.size) == Walker::What::User)
+				user(true, s.pid, s.tid, word, e, ordered_.where());
+			else
+				other(s.words.there ? chain_by_address_ : chain_by_map_, s, word, e);
+		}
+	}
+
+	void deferred()
+	{
+		Sample d = parse_sample(record_, fields_);
+		auto last = last_.find(d.tid);
+
+		deferred_++;
+		if (d.words.there) {
+			// Without the record with the entries there is nothing to compare.
+			if (last == last_.end() || last->second.cookie != *d.cookie)
+				return;
+			for (uint64_t i = 0; i < std::min<uint64_t>(d.words.nr, last->second.chain.size()); i++)
+				user(true, d.pid, d.tid, d.words.word(record_.bytes, i), last->second.chain[i],
+				     ordered_.where());
+			return;
+		}
+		answer(d);
+	}
+
+	void answer(const Sample &d)
+	{
+		Last last{*d.cookie, {}, {}};
+
+		for (uint64_t i = 0; i < d.entries.nr; i++)
+			last.chain.push_back(entry(d.entries.entry(i)));
+		take_sampled(last);
+		if (auto found = waiting_.find({d.tid, *d.cookie}); found != waiting_.end()) {
+			for (const Waiting &w : found->second)
+				if (last.sampled)
+					user(false, w.pid, d.tid, w.address, *last.sampled, w.where);
+			waiting_.erase(found);
+		}
+
+		Walker walker(Where::User);
+
+		for (const Entry &e : last.chain)
+			if (walker.step(e.offset, e.size) == Walker::What::User)
+				user(true, d.pid, d.tid, {}, e, ordered_.where());
+			else
+				other(chain_by_map_, d, {}, e);
+		if (last_.size() > most_threads)
+			last_.clear();
+		last_[d.tid] = std::move(last);
+	}
+
+	// The first entry that is no marker is that of the sampled address. If the marker of the user part comes only then,
+	// it is no part of the callchain.
+	static void take_sampled(Last &last)
+	{
+		for (size_t i = 0; i < last.chain.size(); i++) {
+			const Entry &e = last.chain[i];
+
+			if (!e.size && is_marker(e.offset))
+				continue;
+			last.sampled = e;
+			if (i == 0 && last.chain.size() > 1 && !last.chain[1].size &&
+			    last.chain[1].offset == CONTEXT_USER)
+				last.chain.erase(last.chain.begin(), last.chain.begin() + 2);
+			return;
+		}
+	}
+
+	int report()
+	{
+		uint64_t waiting = 0;
+		Counts sum;
+
+		for (const auto &[key, list] : waiting_)
+			waiting += list.size();
+		tally_.print_unknown();
+		Tally::print_heading(out_);
+		for (auto &[what, counts] : std::initializer_list<std::pair<const char *, const Counts &>>{
+			     {"sampled, by address", ip_by_address_},
+			     {"sampled, by what is mapped", ip_by_map_},
+			     {"callchains, by address", chain_by_address_},
+			     {"callchains, by what is mapped", chain_by_map_}}) {
+			Tally::print(out_, what, counts);
+			for (size_t i = 0; i < std::size(sum.by_verdict); i++)
+				sum.by_verdict[i] += counts.by_verdict[i];
+		}
+		fmt::print(out_, "{} samples, {} deferred callchains, {} mappings; {} entries of the kernel and markers, "
+				 "{} samples whose address was never resolved, {} records lost\n",
+			   samples_, deferred_, model_.mappings(), others_, waiting, lost_);
+		if (ordered_.late())
+			fmt::print(out_, "{} records are not in the order of time; they were judged late\n",
+				   ordered_.late());
+		if (tally_.any_wrong())
+			return 1;
+		if (options_.strict && (sum[Verdict::Missed] || sum[Verdict::Unknown] || waiting))
+			return 1;
+		if (!sum[Verdict::True] && !sum[Verdict::Nothing] && !sum[Verdict::Missed])
+			fmt::print(out_, "there was nothing to judge\n");
+		return 0;
+	}
+
+	static constexpr size_t most_threads = 100000;
+
+	const Options &options_;
+	std::FILE *out_;
+	Reader reader_;
+	Ordered ordered_;
+	Model model_;
+	Tally tally_;
+	Record record_;
+	std::vector<Field> fields_;
+	std::map<std::pair<uint32_t, uint64_t>, std::vector<Waiting>> waiting_;
+	std::map<uint32_t, Last> last_;
+	Counts ip_by_address_, ip_by_map_, chain_by_address_, chain_by_map_;
+	uint64_t samples_ = 0, deferred_ = 0, others_ = 0, lost_ = 0;
+};
+
+} // namespace
+
+int run_audit(const Path &file, const Options &options, std::FILE *out)
+{
+	return Audit(file, options, out).run();
+}
+
+} // namespace bid

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+#pragma once
+
+#include "audit/judge.h"
+#include "perfdata/reader.h"
+
+#include <deque>
+
+namespace bid {
+
+// What is mapped where, from the records of a file in the order of time.
+class Model {
+public:
+	explicit Model(const perfdata::Reader &reader);
+
+	// Of records that tell nothing of it, it takes no notice.
+	void take(const perfdata::Record &record, const std::vector<perfdata::Field> &fields);
+
+	// A sample of user space: the process runs what it has executed.
+	void runs(uint32_t pid) { spaces_.runs(pid); }
+
+	audit::Judge &judge() { return judge_; }
+	uint64_t mappings() const { return mappings_; }	// of user space, that the file tells of
+
+private:
+	void map(const perfdata::Record &record, const std::vector<perfdata::Field> &fields);
+	void learn_build_ids();
+	void exit(uint32_t pid);
+
+	const perfdata::Reader &reader_;
+	audit::AddressSpaces spaces_;
+	audit::BuildIds ids_;
+	audit::Judge judge_{spaces_, ids_};
+	size_t learned_ = 0;	// rows of the build-ID table
+	uint64_t mappings_ = 0;
+	std::deque<uint32_t> dead_;
+};
+
+// Text as it stands in a field, which zeroes pad.
+std::string text_of(const perfdata::Record &record, const perfdata::Field &field);
+
+} // namespace bid

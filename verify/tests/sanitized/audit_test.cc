@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "corpus/corpus.h"
+#include "perfdata/layout.h"
+#include "tests/sanitized/files.h"
+
+#include <gtest/gtest.h>
+
+using namespace perfdata;
+
+namespace {
+
+Said audit(const bid::Path &path, bool strict = false)
+{
+	bid::Options options;
+
+	options.strict = strict;
+	return said([&](std::FILE *out) { return bid::run_audit(path, options, out); });
+}
+
+// The offset in the file of the first field of that kind with a value that is not 0, in a record of that type.
+uint64_t find(const File &f, uint32_t type, Kind kind, bool (*wanted)(uint64_t) = [](uint64_t v) { return v != 0; })
+{
+	for (const Record &r : f.records())
+		for (const Field &field : layout(r, f.events()))
+			if (r.type() == type && field.kind == kind &&
+			    wanted(field.width == 8 ? r.bytes.u64(field.at) : r.bytes.u8(field.at)))
+				return r.offset() + field.at;
+	ADD_FAILURE() << "there is no such field";
+	return 0;
+}
+
+} // namespace
+
+TEST(Audit, SoundFilesAreTrue)
+{
+	Scratch scratch;
+
+	for (const auto &s : hostile::corpus()) {
+		Said got = audit(scratch.write(s.name, s.content), true);
+
+		EXPECT_EQ(got.status, 0) << s.name << "\n" << got.text;
+		EXPECT_EQ(got.text.find("wrong:"), std::string::npos) << s.name;
+		EXPECT_NE(got.text.find(" 0 samples whose address was never resolved"), std::string::npos) << s.name;
+	}
+}
+
+TEST(Audit, FindsAWrongOffset)
+{
+	Scratch scratch;
+
+	for (const char *name : {"both-le", "both-be", "converted-le", "deferred-le", "deferred-be", "pipe-be"}) {
+		Buffer b = specimen(name);
+		File f = File::parse(b);
+		uint32_t type = std::string(name).starts_with("deferred") ? RECORD_CALLCHAIN_DEFERRED : RECORD_SAMPLE;
+		uint64_t at = find(f, type, Kind::EntrySize);
+
+		// Out of all mappings of the file.
+		put(b, at + 24, 8, 0x123456, f.order());
+
+		Said got = audit(scratch.write(name, b));
+
+		EXPECT_EQ(got.status, 1) << name;
+		EXPECT_NE(got.text.find("wrong: 0x"), std::string::npos) << name;
+		EXPECT_NE(got.text.find("+0x123456"), std::string::npos) << name << got.text;
+	}
+}
+
+TEST(Audit, FindsAWrongBuildId)
+{
+	Scratch scratch;
+
+	for (const char *name : {"both-le", "converted-be"}) {
+		Buffer b = specimen(name);
+		File f = File::parse(b);
+
+		b[find(f, RECORD_SAMPLE, Kind::EntrySize) + 4] ^= 1;
+		EXPECT_EQ(audit(scratch.write(name, b)).status, 1) << name;
+	}
+}
+
+TEST(Audit, FindsBytesThatAreNotZero)
+{
+	Scratch scratch;
+	Buffer b = specimen("converted-le");
+	File f = File::parse(b);
+
+	b[find(f, RECORD_SAMPLE, Kind::EntrySize) + 2] = 1;
+
+	Said got = audit(scratch.write("reserved", b));
+
+	EXPECT_EQ(got.status, 1);
+	EXPECT_NE(got.text.find("bytes that are to be zero"), std::string::npos);
+}
+
+TEST(Audit, NothingToJudge)
+{
+	Scratch scratch;
+	Said got = audit(scratch.write("plain", specimen("plain-le")));
+
+	EXPECT_EQ(got.status, 0);
+	EXPECT_NE(got.text.find("there was nothing to judge"), std::string::npos);
+}
+
+TEST(Audit, CompressedAndDirectoryAreJudged)
+{
+	Scratch scratch, dir;
+	Buffer b = specimen("both-le");
+
+	split(dir, b);
+	EXPECT_EQ(audit(dir.path(), true).status, 0);
+	EXPECT_EQ(audit(scratch.write("z", compressed(b, 1000)), true).status, 0);
+
+	put(b, find(File::parse(b), RECORD_SAMPLE, Kind::EntrySize) + 24, 8, 0x123456, std::endian::little);
+
+	Said got = audit(scratch.write("z", compressed(b, 1000)));
+
+	EXPECT_EQ(got.status, 1);
+	EXPECT_NE(got.text.find("+0x"), std::string::npos);
+}
+
+TEST(Audit, RefusesASampleThatIsCut)
+{
+	Scratch scratch;
+	Buffer b = specimen("converted-le");
+	File f = File::parse(b);
+
+	put(b, find(f, RECORD_SAMPLE, Kind::Count), 8, UINT64_MAX, std::endian::little);
+	EXPECT_THROW(audit(scratch.write("cut", b)), FormatError);
+}
+
+// The task is in execve(): its registers are those of the program before.
+TEST(Audit, BetweenTwoPrograms)
+{
+	Scratch scratch;
+	hostile::EventSpec e;
+	hostile::SampleSpec s;
+	hostile::BuildId id{3, {1, 2, 3}};
+	hostile::Entry entry{id, 0x1010};
+
+	e.sample_type = SAMPLE_TID | SAMPLE_TIME | SAMPLE_CALLCHAIN_BUILD_ID_OFFSET;
+	e.flags = {ATTR_FLAG_SAMPLE_ID_ALL};
+	for (bool runs : {false, true}) {
+		hostile::Composer c(std::endian::little, false, {e});
+
+		c.mmap2({5, 5, 1}, 0x10000, 0x1000, 0x1000, id, "/old");
+		c.record(RECORD_COMM, MISC_COMM_EXEC, c.body().u32(5).u32(5).text("new", 8), {5, 5, 2});
+		c.mmap2({5, 5, 3}, 0x20000, 0x1000, 0, {4, {9, 9, 9, 9}}, "/new");
+		s.misc = MISC_USER;
+		s.chain_entries = {};
+		if (runs)
+			c.sample({5, 5, 4}, e, s);
+		s.misc = MISC_KERNEL;
+		s.chain_entries = {{{}, CONTEXT_USER}, entry};
+		c.sample({5, 5, 5}, e, s);
+		EXPECT_EQ(audit(scratch.write("exec", c.finish({})), true).status, runs ? 1 : 0);
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "perfdata/layout.h"
+#include "tests/sanitized/files.h"
+
+#include <gtest/gtest.h>
+
+using namespace perfdata;
+
+namespace {
+
+class CompareTest : public ::testing::Test {
+protected:
+	Said compare(const Buffer &a, const Buffer &b, bool strict = true)
+	{
+		bid::Options options;
+
+		options.strict = strict;
+		return said([&](std::FILE *out) {
+			return bid::run_compare(scratch.write("a", a), scratch.write("b", b), options, out);
+		});
+	}
+
+	// The number of a sample, and of a field of it, whose kind is that.
+	static std::pair<size_t, Field> find(const File &f, Kind kind)
+	{
+		size_t number = 0;
+
+		for (const Record &r : f.records()) {
+			for (const Field &field : layout(r, f.events()))
+				if (r.type() == RECORD_SAMPLE && field.kind == kind)
+					return {number, field};
+			number++;
+		}
+		ADD_FAILURE() << "there is no such field";
+		return {};
+	}
+
+	Scratch scratch;
+};
+
+} // namespace
+
+TEST_F(CompareTest, SameSamplesToldBothWays)
+{
+	for (const char *order : {"-le", "-be"})
+		for (auto [plain, told] : {std::pair("plain", "converted"), {"group-plain", "group"},
+					   {"pipe-plain", "pipe"}, {"deferred-plain", "deferred"}}) {
+			Said got = compare(specimen(plain + std::string(order)), specimen(told + std::string(order)),
+					   std::string(plain) != "deferred-plain");
+
+			EXPECT_EQ(got.status, 0) << told << order << "\n" << got.text;
+			EXPECT_NE(got.text.find("48 samples in both"), std::string::npos) << told << order << got.text;
+		}
+}
+
+TEST_F(CompareTest, MissingAndAdded)
+{
+	Buffer a = specimen("plain-le"), b = specimen("converted-le");
+	size_t number = find(File::parse(b), Kind::Time).first;
+	Said got = compare(a, without(b, number));
+
+	EXPECT_EQ(got.status, 1);
+	EXPECT_NE(got.text.find("is missing: SAMPLE"), std::string::npos) << got.text;
+	EXPECT_NE(got.text.find("1 records missing, 0 added"), std::string::npos) << got.text;
+	got = compare(without(a, number), b);
+	EXPECT_EQ(got.status, 1);
+	EXPECT_NE(got.text.find("is added: SAMPLE"), std::string::npos) << got.text;
+	EXPECT_NE(got.text.find("0 records missing, 1 added"), std::string::npos) << got.text;
+}
+
+TEST_F(CompareTest, OtherFieldsAndEntries)
+{
+	Buffer a = specimen("plain-le");
+
+	for (Kind kind : {Kind::Cpu, Kind::EntrySize, Kind::EntryOffset}) {
+		Buffer b = specimen("converted-le");
+		File f = File::parse(b);
+		auto [number, field] = find(f, kind);
+
+		b[f.records()[number].offset() + field.at] ^= 4;
+
+		Said got = compare(a, b);
+
+		EXPECT_EQ(got.status, 1) << name_of(kind);
+		EXPECT_NE(got.text.find("wrong: 0x"), std::string::npos) << name_of(kind) << got.text;
+	}
+}
+
+TEST_F(CompareTest, NamesTheFileThatCannotBeRead)
+{
+	try {
+		compare(specimen("plain-le"), Buffer(200, 'x'));
+		FAIL();
+	} catch (const std::runtime_error &e) {
+		EXPECT_NE(std::string(e.what()).find("/b: offset 0x0"), std::string::npos) << e.what();
+	}
+}
