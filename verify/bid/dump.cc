@@ -41,6 +41,21 @@ public:
 private:
 	std::back_insert_iterator<fmt::memory_buffer> out() { return std::back_inserter(text_); }
 
+	// Most of the output is this.
+	void hex(uint64_t v)
+	{
+		char digits[18];
+		char *at = std::end(digits);
+
+		do {
+			*--at = "0123456789abcdef"[v & 15];
+			v >>= 4;
+		} while (v);
+		*--at = 'x';
+		*--at = '0';
+		text_.append(at, std::end(digits));
+	}
+
 	void close()
 	{
 		if (list_)
@@ -81,8 +96,10 @@ private:
 			head(f, f.name != Name::IpEntry);
 			if (cookie)
 				fmt::format_to(out(), "deferred:{:#x}:{:#x}", *cookie, bytes.u64(f.at + 24));
-			else
+			else if (bytes.u8(f.at))
 				fmt::format_to(out(), "{}", to_string(entry_at(bytes, f.at)));
+			else
+				hex(bytes.u64(f.at + 24));
 			return;
 		}
 		case Kind::EntryOffset:
@@ -120,7 +137,7 @@ private:
 			return;
 		head(f, of_many(f));
 		if (f.width <= 8 && (f.width & (f.width - 1)) == 0)
-			fmt::format_to(out(), "{:#x}", number(bytes, f));
+			hex(number(bytes, f));
 		else
 			fmt::format_to(out(), "{}:{:016x}", f.width, hash(bytes.slice(f.at, f.width).span()));
 	}

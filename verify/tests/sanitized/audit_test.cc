@@ -36,7 +36,8 @@ TEST(Audit, SoundFilesAreTrue)
 	Scratch scratch;
 
 	for (const auto &s : hostile::corpus()) {
-		Said got = audit(scratch.write(s.name, s.content), true);
+		// The build ID of libdelta.so is told nowhere.
+		Said got = audit(scratch.write(s.name, s.content));
 
 		EXPECT_EQ(got.status, 0) << s.name << "\n" << got.text;
 		EXPECT_EQ(got.text.find("wrong:"), std::string::npos) << s.name;
@@ -107,8 +108,8 @@ TEST(Audit, CompressedAndDirectoryAreJudged)
 	Buffer b = specimen("both-le");
 
 	split(dir, b);
-	EXPECT_EQ(audit(dir.path(), true).status, 0);
-	EXPECT_EQ(audit(scratch.write("z", compressed(b, 1000)), true).status, 0);
+	EXPECT_EQ(audit(dir.path()).text, audit(scratch.write("whole", b)).text);
+	EXPECT_EQ(audit(scratch.write("z", compressed(b, 1000))).text, audit(scratch.write("whole", b)).text);
 
 	put(b, find(File::parse(b), RECORD_SAMPLE, Kind::EntrySize) + 24, 8, 0x123456, std::endian::little);
 
