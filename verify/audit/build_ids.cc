@@ -80,6 +80,50 @@ BuildId read_build_id(const std::filesystem::path &path)
 	return id;
 }
 
+std::vector<std::pair<uint64_t, uint64_t>> read_loaded(const std::filesystem::path &path)
+{
+	static constexpr uint64_t page = 65536;		// the largest there is
+	std::vector<std::pair<uint64_t, uint64_t>> parts;
+	Closed file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	struct stat st;
+
+	if (file.fd < 0 || fstat(file.fd, &st) || !S_ISREG(st.st_mode))
+		return parts;
+	elf_version(EV_CURRENT);
+
+	std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(file.fd, ELF_C_READ, nullptr), elf_end);
+	size_t nr = 0;
+
+	if (!elf || elf_kind(elf.get()) != ELF_K_ELF || elf_getphdrnum(elf.get(), &nr))
+		return parts;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr segment;
+
+		if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) && segment.p_type == PT_LOAD)
+			parts.emplace_back(segment.p_offset / page * page,
+					   ((segment.p_offset + segment.p_filesz) / page + 1) * page);
+	}
+	return parts;
+}
+
+std::optional<bool> BuildIds::is_loaded(const std::string &path, const BuildId &id, uint64_t offset)
+{
+	auto [found, is_new] = loaded_.try_emplace({path, id});
+
+	if (is_new) {
+		try {
+			if (read_build_id(path) == id)
+				found->second = read_loaded(path);
+		} catch (const std::system_error &) {
+			// It is gone.
+		}
+	}
+	if (found->second.empty())
+		return std::nullopt;
+	return std::any_of(found->second.begin(), found->second.end(),
+			   [offset](const auto &part) { return offset >= part.first && offset < part.second; });
+}
+
 void BuildIds::know(const std::filesystem::path &dir)
 {
 	dir_ = std::filesystem::canonical(dir).string() + "/";

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace audit {
 
@@ -17,6 +18,9 @@ using perfdata::to_string;
 
 // Of an ELF file; none for what is not one. Throws std::system_error when it cannot be opened.
 BuildId read_build_id(const std::filesystem::path &path);
+
+// The parts of an ELF file that are loaded, in whole pages: where each begins and ends. None of what is not one.
+std::vector<std::pair<uint64_t, uint64_t>> read_loaded(const std::filesystem::path &path);
 
 // Remembers what it has read: no file may change in place.
 class BuildIds {
@@ -31,12 +35,15 @@ public:
 
 	// Of the file that is or was mapped by that name; nothing when it cannot be told any more.
 	std::optional<BuildId> of(const std::string &path, uint64_t inode);
+	// Whether a byte of the file is in a part that is loaded. Nothing if the file is not there, or has another build ID.
+	std::optional<bool> is_loaded(const std::string &path, const BuildId &id, uint64_t offset);
 
 private:
 	std::string dir_;
 	std::map<uint64_t, BuildId> by_inode_;
 	std::map<std::string, std::optional<BuildId>> by_path_;
 	std::map<std::string, BuildId> told_;
+	std::map<std::pair<std::string, BuildId>, std::vector<std::pair<uint64_t, uint64_t>>> loaded_;
 	bool mind_inodes_ = false;
 };
 

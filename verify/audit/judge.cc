@@ -142,7 +142,7 @@ Verdict Judge::place(uint32_t pid, const Entry &entry)
 			same_file = &mapping;
 		}
 	}
-	if (same_file && only_code_)
+	if (same_file && only_code_ && ids_.is_loaded(same_file->path, audit::id_of(entry), entry.offset).value_or(true))
 		return unknown(fmt::format("that of {} is not mapped as code; what else is was not recorded",
 					   same_file->path));
 	if (!all_known)

@@ -29,6 +29,8 @@ public:
 	{
 		Record record;
 
+		// The kernel knows of all mappings, and the file of those that were recorded.
+		model_.expect_data();
 		while (ordered_.next(record)) {
 			layout(record, reader_.events(), fields_);
 			record_ = record;

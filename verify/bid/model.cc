@@ -31,12 +31,16 @@ std::string text_of(const Record &record, const Field &field)
 
 Model::Model(const Reader &reader) : reader_(reader)
 {
-	bool data = !reader.events().empty();
-
 	ids_.mind_inodes();
-	for (const Attr &attr : reader.events().attrs())
-		data = data && (attr.flag(ATTR_FLAG_MMAP_DATA) || !attr.flag(ATTR_FLAG_MMAP));
-	if (!data)
+}
+
+void Model::expect_data()
+{
+	bool told = !reader_.events().empty();
+
+	for (const Attr &attr : reader_.events().attrs())
+		told = told && (attr.flag(ATTR_FLAG_MMAP_DATA) || !attr.flag(ATTR_FLAG_MMAP));
+	if (!told)
 		judge_.only_code_is_known();
 }
 

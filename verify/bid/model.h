@@ -16,6 +16,9 @@ public:
 	// Of records that tell nothing of it, it takes no notice.
 	void take(const perfdata::Record &record, const std::vector<perfdata::Field> &fields);
 
+	// There may be entries of places that the file does not tell of.
+	void expect_data();
+
 	// A sample of user space: the process runs what it has executed.
 	void runs(uint32_t pid) { spaces_.runs(pid); }
 

@@ -41,6 +41,10 @@ Sample parse_sample(const Record &record, const std::vector<Field> &fields)
 			break;
 		}
 	}
+	for (auto [list, width] : {std::pair<const Elements &, uint64_t>{s.words, 8}, {s.entries, ENTRY_SIZE}})
+		if (list.there && list.nr > (bytes.size() - list.at) / width)
+			throw FormatError(record.offset(), fmt::format("a callchain of {} in a record of {} bytes", list.nr,
+								       bytes.size()));
 	return s;
 }
 

@@ -70,7 +70,7 @@ TEST_F(CompareTest, OtherFieldsAndEntries)
 {
 	Buffer a = specimen("plain-le");
 
-	for (Kind kind : {Kind::Cpu, Kind::EntrySize, Kind::EntryOffset}) {
+	for (Kind kind : {Kind::Cpu, Kind::EntryReserved, Kind::EntryOffset}) {
 		Buffer b = specimen("converted-le");
 		File f = File::parse(b);
 		auto [number, field] = find(f, kind);

@@ -131,8 +131,15 @@ Said said(const std::function<int(std::FILE *)> &command)
 	char *text = nullptr;
 	size_t size = 0;
 	std::FILE *out = open_memstream(&text, &size);
-	Said s{command(out), {}};
+	Said s;
 
+	try {
+		s.status = command(out);
+	} catch (...) {
+		std::fclose(out);
+		std::free(text);
+		throw;
+	}
 	std::fclose(out);
 	s.text.assign(text, size);
 	std::free(text);

@@ -38,7 +38,7 @@ TEST_F(ReportTest, DumpIsTheSameInBothByteOrders)
 		EXPECT_EQ(a.status, 0);
 		EXPECT_EQ(std::count(a.text.begin(), a.text.end(), '\n'), File::parse(s.content).records().size());
 		// Raw memory is hashed as it is.
-		if (s.name.starts_with("dwarf"))
+		if (s.name.starts_with("dwarf") || s.name.starts_with("everything"))
 			continue;
 		EXPECT_EQ(a.text, b.text) << s.name;
 		EXPECT_EQ(a.text, run(bid::run_dump, compressed(s.content, 700)).text);
@@ -91,7 +91,10 @@ TEST_F(ReportTest, LeaksByRecordAndField)
 		Said got = run(bid::run_leaks, specimen(name), true);
 
 		EXPECT_EQ(got.status, 1);
-		for (const Json &leak : Json::parse(got.text)["leaks"])
+
+		Json leaks = Json::parse(got.text)["leaks"];
+
+		for (const Json &leak : leaks)
 			by[leak["record"].get<std::string>() + "." + leak["field"].get<std::string>()] =
 				leak["addresses"].get<uint64_t>() + leak["bytes"].get<uint64_t>();
 		return by;
