@@ -13,6 +13,8 @@ namespace perfdata {
 
 namespace {
 
+constexpr uint64_t least = 65536;	// bytes in a window: one record
+
 [[noreturn]] void fail(const char *verb, const std::string &name, int error)
 {
 	throw std::system_error(error, std::generic_category(), fmt::format("cannot {} {}", verb, name));
@@ -37,7 +39,7 @@ Source::Source(const std::filesystem::path &path)
 	seekable_ = S_ISREG(st.st_mode) && path != "-";
 	if (seekable_)
 		size_ = static_cast<uint64_t>(st.st_size);
-	buffer_.resize(window);
+	buffer_.resize(static_cast<size_t>(std::clamp<uint64_t>(size_, least, window)));
 }
 
 Source::~Source()
@@ -69,7 +71,7 @@ void Source::fill(size_t n)
 
 std::span<const uint8_t> Source::peek(size_t n)
 {
-	n = std::min(n, window);
+	n = std::min(n, buffer_.size());
 	if (end_ - begin_ < n)
 		fill(n);
 	return std::span(buffer_).subspan(begin_, std::min(n, end_ - begin_));

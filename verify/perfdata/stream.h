@@ -9,8 +9,8 @@
 
 namespace perfdata {
 
-// Where a record is: its offset in the file; if it was compressed, that of the record it was in, and its own in all that
-// was compressed.
+// Where a record is: its offset in the file; if it was compressed, that of the record it was in, and its own in all
+// that was compressed.
 struct Place {
 	uint64_t offset = 0;
 	std::optional<uint64_t> inner;

@@ -7,8 +7,8 @@
 
 int main(int argc, char **argv)
 {
-	CLI::App app{"Says what samples of build ID and file offset a perf.data file has, and whether they are true. It shares no\n"
-		     "code with perf or the kernel, and believes nothing that either says of itself.\n"
+	CLI::App app{"Says what samples of build ID and file offset a perf.data file has, and whether they are true. It\n"
+		     "shares no code with perf or the kernel, and believes nothing that either says of itself.\n"
 		     "\n"
 		     "FILE is a perf.data file, a directory that perf record --threads has written, or - for a stream from\n"
 		     "perf record -o - on standard input; of either byte order, compressed or not, of any size."};
