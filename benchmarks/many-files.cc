@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Writes what a large fleet gives a reader: programs of many build IDs, in a build-ID cache, and a profile of samples
 // with build ID and offset in them, without any mmap event.
-#include "perfdata/bytes.h"
-#include "perfdata/format.h"
+#include "corpus/compose.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -31,17 +30,18 @@ constexpr uint64_t TEXT_ADDRESS = 0x402000; // not the offset, as in most progra
 constexpr uint64_t FUNCTION_SIZE = 16;
 constexpr uint32_t NOTE_GNU_BUILD_ID = 3;
 
-using BuildId = std::array<uint8_t, BUILD_ID_MAX>;
+using hostile::Body;
+using hostile::BuildId;
 
 // A hash in the place of a hash.
 BuildId build_id(uint32_t number)
 {
 	std::seed_seq seed{number};
 	std::array<uint32_t, BUILD_ID_MAX / 4> words;
-	BuildId id;
+	BuildId id{.size = BUILD_ID_MAX};
 
 	seed.generate(words.begin(), words.end());
-	memcpy(id.data(), words.data(), id.size());
+	memcpy(id.bytes.data(), words.data(), id.bytes.size());
 	return id;
 }
 
@@ -68,7 +68,7 @@ private:
 };
 
 struct Section {
-	const char *name;
+	uint32_t name;
 	uint32_t type;
 	uint64_t flags;
 	uint64_t address;
@@ -86,13 +86,13 @@ void write_program(const std::string &path, uint32_t number, unsigned int functi
 	struct {
 		uint32_t name_size = 4, size = BUILD_ID_MAX, type = NOTE_GNU_BUILD_ID;
 		char name[4] = {'G', 'N', 'U', '\0'};
-		BuildId id;
+		decltype(BuildId::bytes) id;
 	} note;
 	std::vector<uint8_t> text(functions * FUNCTION_SIZE, 0x90);
 	std::vector<Elf64_Sym> symbols(1);
 	Strings names, section_names;
 
-	note.id = build_id(number);
+	note.id = build_id(number).bytes;
 	for (unsigned int i = 0; i < functions; i++)
 		symbols.push_back({.st_name = names.add(fmt::format("function_{}_{}", number, i)),
 				   .st_info = GELF_ST_INFO(STB_GLOBAL, STT_FUNC),
@@ -103,20 +103,19 @@ void write_program(const std::string &path, uint32_t number, unsigned int functi
 
 	uint64_t after_text = TEXT_OFFSET + text.size();
 	uint64_t strings_at = after_text + symbols.size() * sizeof(Elf64_Sym);
-	const char *all_names[] = {".note.gnu.build-id", ".text", ".symtab", ".strtab", ".shstrtab"};
-	uint32_t name_at[std::size(all_names)];
+	uint32_t name_at[5], *name = name_at;
 
-	for (size_t i = 0; i < std::size(all_names); i++)
-		name_at[i] = section_names.add(all_names[i]);
+	for (const char *s : {".note.gnu.build-id", ".text", ".symtab", ".strtab", ".shstrtab"})
+		*name++ = section_names.add(s);
 
 	const Section sections[] = {
-		{all_names[0], SHT_NOTE, SHF_ALLOC, TEXT_ADDRESS - TEXT_OFFSET + 0x200, 0x200, ELF_T_BYTE, &note, sizeof(note)},
-		{all_names[1], SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT_ADDRESS, TEXT_OFFSET, ELF_T_BYTE, text.data(),
+		{name_at[0], SHT_NOTE, SHF_ALLOC, TEXT_ADDRESS - TEXT_OFFSET + 0x200, 0x200, ELF_T_BYTE, &note, sizeof(note)},
+		{name_at[1], SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT_ADDRESS, TEXT_OFFSET, ELF_T_BYTE, text.data(),
 		 text.size()},
-		{all_names[2], SHT_SYMTAB, 0, 0, after_text, ELF_T_SYM, symbols.data(), symbols.size() * sizeof(Elf64_Sym), 4,
+		{name_at[2], SHT_SYMTAB, 0, 0, after_text, ELF_T_SYM, symbols.data(), symbols.size() * sizeof(Elf64_Sym), 4,
 		 sizeof(Elf64_Sym)},
-		{all_names[3], SHT_STRTAB, 0, 0, strings_at, ELF_T_BYTE, names.bytes().data(), names.bytes().size()},
-		{all_names[4], SHT_STRTAB, 0, 0, strings_at + names.bytes().size(), ELF_T_BYTE, section_names.bytes().data(),
+		{name_at[3], SHT_STRTAB, 0, 0, strings_at, ELF_T_BYTE, names.bytes().data(), names.bytes().size()},
+		{name_at[4], SHT_STRTAB, 0, 0, strings_at + names.bytes().size(), ELF_T_BYTE, section_names.bytes().data(),
 		 section_names.bytes().size()},
 	};
 
@@ -164,7 +163,7 @@ void write_program(const std::string &path, uint32_t number, unsigned int functi
 		Elf_Data *data = scn ? elf_newdata(scn) : nullptr;
 
 		check(shdr && data, path);
-		*shdr = {.sh_name = name_at[i],
+		*shdr = {.sh_name = s.name,
 			 .sh_type = s.type,
 			 .sh_flags = s.flags,
 			 .sh_addr = s.address,
@@ -189,7 +188,7 @@ void write_program(const std::string &path, uint32_t number, unsigned int functi
 void write_programs(const std::filesystem::path &cache, uint32_t files, unsigned int functions)
 {
 	for (uint32_t i = 0; i < files; i++) {
-		std::string hex = fmt::format("{:02x}", fmt::join(build_id(i), ""));
+		std::string hex = fmt::format("{:02x}", fmt::join(build_id(i).bytes, ""));
 		std::filesystem::path dir = cache / ".build-id" / hex.substr(0, 2) / hex.substr(2);
 
 		std::filesystem::create_directories(dir);
@@ -208,48 +207,27 @@ public:
 	// One event, and the header of a file whose data have a size that is known.
 	void begin(uint64_t samples)
 	{
-		Buffer b;
-		auto put = [&b](unsigned int width, uint64_t v) { append(b, width, v, ORDER); };
-		uint64_t attrs = FILE_HEADER_SIZE, data = attrs + ATTR_SIZE + SECTION_SIZE;
+		static constexpr uint64_t attrs = FILE_HEADER_SIZE, entry = ATTR_SIZE + SECTION_SIZE;
+		Body header(ORDER), attr(ORDER), no_ids(ORDER);
 
-		put(8, MAGIC2);
-		put(8, FILE_HEADER_SIZE);
-		put(8, ATTR_SIZE + SECTION_SIZE);
-		put(8, attrs);
-		put(8, ATTR_SIZE + SECTION_SIZE);
-		put(8, data);
-		put(8, samples * SAMPLE_SIZE);
-		b.resize(FILE_HEADER_SIZE);
-		Buffer attr(ATTR_SIZE);
-
-		set(attr, ATTR_TYPE, 4, 1); // software
-		set(attr, ATTR_SIZE_FIELD, 4, ATTR_SIZE);
-		set(attr, ATTR_SAMPLE_PERIOD, 8, 1000000);
-		set(attr, ATTR_SAMPLE_TYPE, 8, SAMPLE_TID | SAMPLE_TIME | SAMPLE_BUILD_ID_OFFSET);
-		set(attr, ATTR_FLAGS, 8, 1ULL << ATTR_FLAG_SAMPLE_ID_ALL);
-		b.insert(b.end(), attr.begin(), attr.end());
-		put(8, 0); // no ids
-		put(8, 0);
-		write(b);
+		header.u64(MAGIC2).u64(FILE_HEADER_SIZE).u64(entry);
+		header.u64(attrs).u64(entry);
+		header.u64(attrs + entry).u64(samples * SAMPLE_SIZE).align(FILE_HEADER_SIZE);
+		attr.u32(1).u32(ATTR_SIZE).u64(0);	// software, cpu-clock
+		attr.u64(1000000).u64(SAMPLE_TID | SAMPLE_TIME | SAMPLE_BUILD_ID_OFFSET).u64(0);
+		attr.u64(1ULL << ATTR_FLAG_SAMPLE_ID_ALL).align(ATTR_SIZE);
+		no_ids.u64(0).u64(0);
+		for (const Body *b : {&header, &attr, &no_ids})
+			write(b->bytes());
 	}
 
 	void sample(uint64_t time, const BuildId &id, uint64_t offset)
 	{
-		buffer_.clear();
-		auto put = [this](unsigned int width, uint64_t v) { append(buffer_, width, v, ORDER); };
+		Body record(ORDER);
 
-		put(4, RECORD_SAMPLE);
-		put(2, MISC_USER);
-		put(2, SAMPLE_SIZE);
-		put(4, 1);
-		put(4, 1);
-		put(8, time);
-		put(1, id.size());
-		put(1, 0);
-		put(2, 0);
-		buffer_.insert(buffer_.end(), id.begin(), id.end());
-		put(8, offset);
-		write(buffer_);
+		record.u32(RECORD_SAMPLE).u16(MISC_USER).u16(SAMPLE_SIZE);
+		record.u32(1).u32(1).u64(time).entry({id, offset});
+		write(record.bytes());
 	}
 
 	void end()
@@ -261,14 +239,6 @@ public:
 private:
 	static constexpr uint64_t SAMPLE_SIZE = RECORD_HEADER_SIZE + 8 + 8 + ENTRY_SIZE;
 
-	static void set(Buffer &b, uint64_t at, unsigned int width, uint64_t v)
-	{
-		Buffer number;
-
-		append(number, width, v, ORDER);
-		std::copy(number.begin(), number.end(), b.begin() + static_cast<ptrdiff_t>(at));
-	}
-
 	void write(const Buffer &b)
 	{
 		if (fwrite(b.data(), 1, b.size(), file_.get()) != b.size())
@@ -276,7 +246,6 @@ private:
 	}
 
 	std::unique_ptr<FILE, int (*)(FILE *)> file_;
-	Buffer buffer_;
 };
 
 // At each time a machine runs a few programs of all that there are. With random, any at any time.

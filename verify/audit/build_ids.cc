@@ -10,17 +10,57 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <system_error>
 
 namespace audit {
 
 namespace {
 
-struct Closed {
-	int fd;
+// The segments of an ELF file; none of what is not one.
+class Segments {
+public:
+	// Throws std::system_error when the file cannot be opened.
+	explicit Segments(const std::filesystem::path &path)
+		// A file may name anything, and a FIFO must not stop us.
+		: fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))
+	{
+		struct stat st;
 
-	~Closed() { close(fd); }
+		if (fd_ < 0 || fstat(fd_, &st)) {
+			int error = errno;
+
+			close(fd_);
+			throw std::system_error(error, std::generic_category(), path.string());
+		}
+		if (!S_ISREG(st.st_mode))
+			return;
+		elf_version(EV_CURRENT);
+		elf_ = elf_begin(fd_, ELF_C_READ, nullptr);
+		if (elf_ && (elf_kind(elf_) != ELF_K_ELF || elf_getphdrnum(elf_, &nr_)))
+			nr_ = 0;
+	}
+	~Segments()
+	{
+		elf_end(elf_);
+		close(fd_);
+	}
+	Segments(const Segments &) = delete;
+	Segments &operator=(const Segments &) = delete;
+
+	Elf *elf() const { return elf_; }
+	// The next one of this type. False at the end.
+	bool next(uint32_t type, GElf_Phdr &segment)
+	{
+		while (at_ < nr_)
+			if (gelf_getphdr(elf_, static_cast<int>(at_++), &segment) && segment.p_type == type)
+				return true;
+		return false;
+	}
+
+private:
+	int fd_;
+	Elf *elf_ = nullptr;
+	size_t nr_ = 0, at_ = 0;
 };
 
 // In the notes of one segment.
@@ -48,30 +88,13 @@ BuildId find_in(Elf_Data *data)
 
 BuildId read_build_id(const std::filesystem::path &path)
 {
-	// A file may name anything, and a FIFO must not stop us.
-	Closed file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-	struct stat st;
-
-	if (file.fd < 0 || fstat(file.fd, &st))
-		throw std::system_error(errno, std::generic_category(), path.string());
-	if (!S_ISREG(st.st_mode))
-		return {};
-	elf_version(EV_CURRENT);
-
-	std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(file.fd, ELF_C_READ, nullptr), elf_end);
-	size_t nr = 0;
+	Segments segments(path);
+	GElf_Phdr segment;
 	BuildId id;
 
-	if (!elf || elf_kind(elf.get()) != ELF_K_ELF || elf_getphdrnum(elf.get(), &nr))
-		return id;
-	for (size_t i = 0; i < nr && !id.size; i++) {
-		GElf_Phdr segment;
-
-		if (!gelf_getphdr(elf.get(), static_cast<int>(i), &segment) || segment.p_type != PT_NOTE)
-			continue;
-
+	while (!id.size && segments.next(PT_NOTE, segment)) {
 		Elf_Type type = segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
-		Elf_Data *data = elf_getdata_rawchunk(elf.get(), static_cast<int64_t>(segment.p_offset),
+		Elf_Data *data = elf_getdata_rawchunk(segments.elf(), static_cast<int64_t>(segment.p_offset),
 						      segment.p_filesz, type);
 
 		if (data)
@@ -84,25 +107,12 @@ std::vector<std::pair<uint64_t, uint64_t>> read_loaded(const std::filesystem::pa
 {
 	static constexpr uint64_t page = 65536;		// the largest there is
 	std::vector<std::pair<uint64_t, uint64_t>> parts;
-	Closed file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-	struct stat st;
+	Segments segments(path);
+	GElf_Phdr segment;
 
-	if (file.fd < 0 || fstat(file.fd, &st) || !S_ISREG(st.st_mode))
-		return parts;
-	elf_version(EV_CURRENT);
-
-	std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(file.fd, ELF_C_READ, nullptr), elf_end);
-	size_t nr = 0;
-
-	if (!elf || elf_kind(elf.get()) != ELF_K_ELF || elf_getphdrnum(elf.get(), &nr))
-		return parts;
-	for (size_t i = 0; i < nr; i++) {
-		GElf_Phdr segment;
-
-		if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) && segment.p_type == PT_LOAD)
-			parts.emplace_back(segment.p_offset / page * page,
-					   ((segment.p_offset + segment.p_filesz) / page + 1) * page);
-	}
+	while (segments.next(PT_LOAD, segment))
+		parts.emplace_back(segment.p_offset / page * page,
+				   ((segment.p_offset + segment.p_filesz) / page + 1) * page);
 	return parts;
 }
 

@@ -19,7 +19,8 @@ using perfdata::to_string;
 // Of an ELF file; none for what is not one. Throws std::system_error when it cannot be opened.
 BuildId read_build_id(const std::filesystem::path &path);
 
-// The parts of an ELF file that are loaded, in whole pages: where each begins and ends. None of what is not one.
+// The parts of an ELF file that are loaded, in whole pages: where each begins and ends. None of what is not one. Throws
+// as above.
 std::vector<std::pair<uint64_t, uint64_t>> read_loaded(const std::filesystem::path &path);
 
 // Remembers what it has read: no file may change in place.

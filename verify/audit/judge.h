@@ -28,6 +28,14 @@ enum class Verdict {
 
 BuildId id_of(const Entry &entry);
 
+// How many entries came out how.
+struct Counts {
+	uint64_t by_verdict[5] = {};
+
+	uint64_t &operator[](Verdict verdict) { return by_verdict[static_cast<size_t>(verdict)]; }
+	uint64_t operator[](Verdict verdict) const { return by_verdict[static_cast<size_t>(verdict)]; }
+};
+
 class Judge {
 public:
 	Judge(const AddressSpaces &spaces, BuildIds &ids) : spaces_(spaces), ids_(ids) {}

@@ -164,7 +164,8 @@ private:
 
 		for (uint64_t i = 0; i < d.entries.nr; i++)
 			last.chain.push_back(entry(d.entries.entry(i)));
-		take_sampled(last);
+		if (auto i = sampled_entry(record_.bytes, d.entries))
+			take_sampled(last, *i);
 		if (auto found = waiting_.find({d.tid, *d.cookie}); found != waiting_.end()) {
 			for (const Waiting &w : found->second)
 				if (last.sampled)
@@ -184,21 +185,12 @@ private:
 		last_[d.tid] = std::move(last);
 	}
 
-	// The first entry that is no marker is that of the sampled address. If the marker of the user part comes only then,
-	// it is no part of the callchain.
-	static void take_sampled(Last &last)
+	// If the marker of the user part comes only behind it, it is no part of the callchain.
+	static void take_sampled(Last &last, size_t i)
 	{
-		for (size_t i = 0; i < last.chain.size(); i++) {
-			const Entry &e = last.chain[i];
-
-			if (!e.size && is_marker(e.offset))
-				continue;
-			last.sampled = e;
-			if (i == 0 && last.chain.size() > 1 && !last.chain[1].size &&
-			    last.chain[1].offset == CONTEXT_USER)
-				last.chain.erase(last.chain.begin(), last.chain.begin() + 2);
-			return;
-		}
+		last.sampled = last.chain[i];
+		if (i == 0 && last.chain.size() > 1 && !last.chain[1].size && last.chain[1].offset == CONTEXT_USER)
+			last.chain.erase(last.chain.begin(), last.chain.begin() + 2);
 	}
 
 	int report()

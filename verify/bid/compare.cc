@@ -197,13 +197,6 @@ private:
 		tally_.wrong(b_.where(), fmt::format("{}, {} in the original: {}", describe(b_), a_.where(), what));
 	}
 
-	uint64_t number(const Side &side, const Field &f) const
-	{
-		const Bytes &bytes = side.record.bytes;
-
-		return f.width == 8 ? bytes.u64(f.at) : f.width == 4 ? bytes.u32(f.at) : bytes.u8(f.at);
-	}
-
 	// All fields but those of a location, one after the other.
 	void same_fields()
 	{
@@ -232,7 +225,7 @@ private:
 			if (!equal(*x, *y))
 				return differs(x->width > 8 ? fmt::format("{} is another", name_of(x->name)) :
 							      fmt::format("{} is another: {:#x}, was {:#x}", name_of(x->name),
-									  number(b_, *y), number(a_, *x)));
+									  number_in(b_.record.bytes, *y), number_in(a_.record.bytes, *x)));
 		}
 		if (x != a_.fields.end())
 			differs(fmt::format("{} is missing", name_of(x->name)));
@@ -243,7 +236,7 @@ private:
 	bool equal(const Field &x, const Field &y) const
 	{
 		if (x.width == 8 || x.width == 4)
-			return number(a_, x) == number(b_, y);
+			return number_in(a_.record.bytes, x) == number_in(b_.record.bytes, y);
 
 		Bytes was = a_.record.bytes.slice(x.at, x.width), is = b_.record.bytes.slice(y.at, y.width);
 
@@ -310,9 +303,7 @@ private:
 	{
 		const Sample &x = a_.sample, &y = b_.sample;
 		const Elements &was = x.words.there ? x.words : x.entries;
-		const Elements &is = y.entries.there && !x.entries.there ? y.entries :
-				     x.entries.there			 ? y.entries :
-									   y.words;
+		const Elements &is = x.entries.there || y.entries.there ? y.entries : y.words;
 		Walker walker(where);
 
 		if (!was.there)

@@ -110,7 +110,7 @@ private:
 			return;
 		case Kind::Text:
 			head(f, false);
-			fmt::format_to(out(), "{}", escaped(text_of(record, f)));
+			fmt::format_to(out(), "{}", escaped(text_in(bytes.slice(f.at, f.width))));
 			return;
 		case Kind::MapBuildId:
 			if (!list_ && name_ == Name::BuildId)
@@ -128,7 +128,7 @@ private:
 		case Kind::Cpu:
 		case Kind::Time:
 			head(f, false);
-			fmt::format_to(out(), "{}", number(bytes, f));
+			fmt::format_to(out(), "{}", number_in(bytes, f));
 			return;
 		default:
 			break;
@@ -137,7 +137,7 @@ private:
 			return;
 		head(f, of_many(f));
 		if (f.width <= 8 && (f.width & (f.width - 1)) == 0)
-			hex(number(bytes, f));
+			hex(number_in(bytes, f));
 		else
 			fmt::format_to(out(), "{}:{:016x}", f.width, hash(bytes.slice(f.at, f.width).span()));
 	}
@@ -158,16 +158,6 @@ private:
 			return true;
 		default:
 			return false;
-		}
-	}
-
-	static uint64_t number(const Bytes &bytes, const Field &f)
-	{
-		switch (f.width) {
-		case 1: return bytes.u8(f.at);
-		case 2: return bytes.u16(f.at);
-		case 4: return bytes.u32(f.at);
-		default: return bytes.u64(f.at);
 		}
 	}
 

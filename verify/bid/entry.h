@@ -21,16 +21,21 @@ inline audit::Entry entry_at(const perfdata::Bytes &record, uint64_t at)
 	return entry;
 }
 
+// Its build ID, of the size that it can have.
+inline perfdata::BuildId id_of(const audit::Entry &entry)
+{
+	perfdata::BuildId id = audit::id_of(entry);
+
+	id.size = std::min<uint8_t>(id.size, perfdata::BUILD_ID_MAX);
+	return id;
+}
+
 // As perf prints it.
 inline std::string to_string(const audit::Entry &entry)
 {
 	if (!entry.size)
 		return fmt::format("{:#x}", entry.offset);
-
-	perfdata::BuildId id = audit::id_of(entry);
-
-	id.size = std::min<uint8_t>(id.size, perfdata::BUILD_ID_MAX);
-	return fmt::format("{}+{:#x}", perfdata::to_string(id), entry.offset);
+	return fmt::format("{}+{:#x}", perfdata::to_string(bid::id_of(entry)), entry.offset);
 }
 
 } // namespace bid

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // perf-bid info: what is in a file?
 #include "bid/commands.h"
+#include "bid/entry.h"
 #include "bid/model.h"
 #include "bid/names.h"
 #include "perfdata/sample.h"
@@ -111,19 +112,11 @@ private:
 			else if (f.kind == Kind::MapBuildId)
 				std::copy_n(record.bytes.span().begin() + f.at, BUILD_ID_MAX, id.bytes.begin());
 			else if (f.name == Name::Text && names_.size() < most)
-				names_.try_emplace(id, text_of(record, f));
+				names_.try_emplace(id, text_in(record.bytes.slice(f.at, f.width)));
 		}
 	}
 
-	static BuildId id_at(const Record &record, uint64_t at)
-	{
-		auto bytes = record.bytes.slice(at, ENTRY_SIZE).span();
-		BuildId id;
-
-		id.size = std::min<uint8_t>(bytes[0], BUILD_ID_MAX);
-		std::copy_n(bytes.begin() + 4, BUILD_ID_MAX, id.bytes.begin());
-		return id;
-	}
+	static BuildId id_at(const Record &record, uint64_t at) { return bid::id_of(entry_at(record.bytes, at)); }
 
 	void chain(const Record &record, const Elements &entries, Where where)
 	{
@@ -190,14 +183,8 @@ private:
 
 		BuildId id;
 
-		for (uint64_t i = 0; i < d.entries.nr; i++) {
-			uint64_t at = d.entries.entry(i);
-
-			if (!record.bytes.u8(at) && is_marker(record.bytes.u64(at + 24)))
-				continue;
-			id = id_at(record, at);
-			break;
-		}
+		if (auto sampled = sampled_entry(record.bytes, d.entries))
+			id = id_at(record, d.entries.entry(*sampled));
 		if (last_.size() > most_waiting)
 			last_.clear();
 		last_[d.tid] = {*d.cookie, id};

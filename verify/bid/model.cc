@@ -22,13 +22,6 @@ bool no_file(const std::string &path)
 
 } // namespace
 
-std::string text_of(const Record &record, const Field &field)
-{
-	const char *text = reinterpret_cast<const char *>(record.bytes.span().data() + field.at);
-
-	return {text, strnlen(text, field.width)};
-}
-
 Model::Model(const Reader &reader) : reader_(reader)
 {
 	ids_.mind_inodes();
@@ -91,7 +84,7 @@ void Model::map(const Record &record, const std::vector<Field> &fields)
 				std::memcpy(m.id->bytes.data(), record.bytes.span().data() + f.at, f.width);
 			break;
 		case Name::Text:
-			m.path = text_of(record, f);
+			m.path = text_in(record.bytes.slice(f.at, f.width));
 			break;
 		default:
 			break;

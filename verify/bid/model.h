@@ -39,7 +39,4 @@ private:
 	std::deque<uint32_t> dead_;
 };
 
-// Text as it stands in a field, which zeroes pad.
-std::string text_of(const perfdata::Record &record, const perfdata::Field &field);
-
 } // namespace bid

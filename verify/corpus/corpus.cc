@@ -264,4 +264,12 @@ std::vector<Specimen> corpus()
 	return all;
 }
 
+Buffer specimen(const std::string &name)
+{
+	for (Specimen &s : corpus())
+		if (s.name == name)
+			return std::move(s.content);
+	throw std::invalid_argument("no specimen " + name);
+}
+
 } // namespace hostile

@@ -16,4 +16,7 @@ struct Specimen {
 // One file for each thing that a reader treats in its own way, of both byte orders.
 std::vector<Specimen> corpus();
 
+// The content of the one of that name, which there must be.
+perfdata::Buffer specimen(const std::string &name);
+
 } // namespace hostile

@@ -12,12 +12,7 @@
 
 namespace live {
 
-struct Counts {
-	uint64_t by_verdict[5] = {};
-
-	uint64_t &operator[](audit::Verdict verdict) { return by_verdict[static_cast<size_t>(verdict)]; }
-	uint64_t operator[](audit::Verdict verdict) const { return by_verdict[static_cast<size_t>(verdict)]; }
-};
+using audit::Counts;
 
 class Truth {
 public:

@@ -85,4 +85,12 @@ inline void append(Buffer &to, unsigned int width, uint64_t v, std::endian order
 	put(to, to.size() - width, width, v, order);
 }
 
+// Text that zeroes pad.
+inline std::string text_in(const Bytes &bytes)
+{
+	const char *text = reinterpret_cast<const char *>(bytes.span().data());
+
+	return bytes.size() ? std::string(text, strnlen(text, bytes.size())) : std::string();
+}
+
 } // namespace perfdata

@@ -8,13 +8,6 @@ namespace perfdata {
 
 namespace {
 
-std::string text_in(const Bytes &bytes)
-{
-	const char *text = reinterpret_cast<const char *>(bytes.span().data());
-
-	return bytes.size() ? std::string(text, strnlen(text, bytes.size())) : std::string();
-}
-
 // u32 size and so many bytes; moves at behind them.
 std::string string_at(const Bytes &bytes, uint64_t &at)
 {

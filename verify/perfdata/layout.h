@@ -99,6 +99,17 @@ struct Field {
 	uint32_t end() const { return at + width; }
 };
 
+// Of a field of 1, 2, 4 or 8 bytes; of others, the first byte.
+inline uint64_t number_in(const Bytes &record, const Field &field)
+{
+	switch (field.width) {
+	case 8: return record.u64(field.at);
+	case 4: return record.u32(field.at);
+	case 2: return record.u16(field.at);
+	default: return record.u8(field.at);
+	}
+}
+
 // The fields of the record, as far as it goes: where it ends within one, what follows is left out.
 std::vector<Field> layout(const Record &record, const Events &events);
 void layout(const Record &record, const Events &events, std::vector<Field> &fields);

@@ -7,15 +7,6 @@
 
 namespace perfdata {
 
-namespace {
-
-Buffer copy(std::span<const uint8_t> bytes)
-{
-	return {bytes.begin(), bytes.end()};
-}
-
-} // namespace
-
 Reader::Reader(const std::filesystem::path &path)
 {
 	std::error_code ignored;
@@ -77,8 +68,11 @@ void Reader::open_file(Source &source)
 		unsigned int number = header_.features[i];
 		Section s = parse_section(table, i * SECTION_SIZE, source.size(), fmt::format("feature {}", number));
 
-		if (number == FEATURE_EVENT_DESC || number == FEATURE_BUILD_ID)
-			take_feature(number, source.read_at(s.offset, s.size), s.offset);
+		if (number == FEATURE_EVENT_DESC || number == FEATURE_BUILD_ID) {
+			Buffer feature = source.read_at(s.offset, s.size);
+
+			take_feature(number, Bytes(feature, order(), s.offset));
+		}
 	}
 	source.seek(header_.data.offset);
 	parts_[0].stream = std::make_unique<Stream>(source, order(), header_.data.offset + header_.data.size);
@@ -110,10 +104,8 @@ void Reader::open_directory(const std::filesystem::path &path)
 	}
 }
 
-void Reader::take_feature(unsigned int number, const Buffer &content, uint64_t offset)
+void Reader::take_feature(uint64_t number, const Bytes &bytes)
 {
-	Bytes bytes(content, order(), offset);
-
 	if (number == FEATURE_EVENT_DESC)
 		event_names_ = parse_event_names(bytes);
 	else if (number == FEATURE_BUILD_ID)
@@ -129,18 +121,16 @@ void Reader::watch(const Record &record)
 		return;
 	switch (record.type()) {
 	case RECORD_HEADER_ATTR: {
-		Bytes kept = keep(copy(record.bytes.span()), record.offset());
+		auto bytes = record.bytes.span();
 
-		events_.add(parse_attr_record(kept));
+		events_.add(parse_attr_record(keep({bytes.begin(), bytes.end()}, record.offset())));
 		break;
 	}
 	case RECORD_HEADER_FEATURE: {
+		static constexpr uint64_t head = RECORD_HEADER_SIZE + 8;
 		uint64_t number = record.bytes.u64(RECORD_HEADER_SIZE);
 
-		if (number < FEATURE_BITS)
-			take_feature(static_cast<unsigned int>(number),
-				     copy(record.bytes.span().subspan(RECORD_HEADER_SIZE + 8)),
-				     record.offset() + RECORD_HEADER_SIZE + 8);
+		take_feature(number, record.bytes.slice(head, record.bytes.size() - head));
 		break;
 	}
 	case RECORD_HEADER_BUILD_ID:

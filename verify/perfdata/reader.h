@@ -59,7 +59,7 @@ private:
 
 	void open_file(Source &source);
 	void open_directory(const std::filesystem::path &path);
-	void take_feature(unsigned int number, const Buffer &content, uint64_t offset);
+	void take_feature(uint64_t number, const Bytes &bytes);
 	void watch(const Record &record);
 	Bytes keep(Buffer content, uint64_t offset);
 

@@ -69,4 +69,13 @@ inline std::optional<uint64_t> cookie_of(const Bytes &record, uint64_t entry)
 	return record.u64(entry + 16);
 }
 
+// Which of the entries of a deferred callchain is that of the sampled address: the first that is no marker.
+inline std::optional<uint64_t> sampled_entry(const Bytes &record, const Elements &entries)
+{
+	for (uint64_t i = 0; i < entries.nr; i++)
+		if (record.u8(entries.entry(i)) || !is_marker(record.u64(entries.entry(i) + 24)))
+			return i;
+	return std::nullopt;
+}
+
 } // namespace perfdata

@@ -5,19 +5,7 @@
 #include <gtest/gtest.h>
 
 using namespace perfdata;
-
-namespace {
-
-Buffer specimen(const std::string &name)
-{
-	for (auto &s : hostile::corpus())
-		if (s.name == name)
-			return s.content;
-	ADD_FAILURE() << "no specimen " << name;
-	return {};
-}
-
-} // namespace
+using hostile::specimen;
 
 TEST(File, ReadsHeaderAttrsAndFeatures)
 {

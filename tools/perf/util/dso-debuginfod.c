@@ -118,11 +118,8 @@ struct missing {
 static size_t missing__hash(long key, void *ctx __maybe_unused)
 {
 	const struct missing *missing = (const struct missing *)key;
-	size_t hash = missing->file;
 
-	/* They are hashes: what they start with will do. */
-	memcpy(&hash, missing->bid.data, min_t(size_t, sizeof(hash), missing->bid.size));
-	return hash + missing->file;
+	return build_id__hash(&missing->bid) + missing->file;
 }
 
 static bool missing__equal(long a, long b, void *ctx __maybe_unused)

@@ -31,15 +31,6 @@ bid::Path Scratch::write(const std::string &name, const Buffer &content) const
 	return path_ / name;
 }
 
-Buffer specimen(const std::string &name)
-{
-	for (auto &s : hostile::corpus())
-		if (s.name == name)
-			return s.content;
-	ADD_FAILURE() << "no specimen " << name;
-	return {};
-}
-
 namespace {
 
 // The file with other records: what stands behind them moves.

@@ -4,6 +4,7 @@
 
 #include "bid/commands.h"
 #include "corpus/compose.h"
+#include "corpus/corpus.h"
 #include "perfdata/file.h"
 
 #include <functional>
@@ -21,7 +22,7 @@ private:
 	bid::Path path_;
 };
 
-perfdata::Buffer specimen(const std::string &name);
+using hostile::specimen;
 
 // The same file with its records in COMPRESSED2 records, or COMPRESSED: each has chunk bytes of them, so that records
 // lie across.

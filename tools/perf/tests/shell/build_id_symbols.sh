@@ -6,14 +6,8 @@ set -e
 
 err=0
 tmp=$(mktemp -d /tmp/perf.build_id_symbols.XXXXXX)
-
-cleanup()
-{
-	trap - EXIT TERM INT
-	rm -rf "$tmp"
-}
-trap cleanup EXIT
-trap 'cleanup; exit 130' TERM INT
+# shellcheck source=lib/scratch.sh
+. "$(dirname "$0")"/lib/scratch.sh
 
 fail()
 {
@@ -21,40 +15,8 @@ fail()
 	err=1
 }
 
-for tool in gcc objcopy; do
-	if ! command -v "$tool" >/dev/null; then
-		echo "Skip: there is no $tool"
-		exit 2
-	fi
-done
-
-# Nothing of the user's settings, and nothing in his caches.
-export HOME=$tmp/home PERF_CONFIG=$tmp/config DEBUGINFOD_CACHE_PATH=$tmp/elfutils
-unset XDG_CACHE_HOME DEBUGINFOD_URLS
-mkdir "$HOME" "$tmp/nothing"
-
-cat >"$tmp/program.c" <<'EOF'
-static volatile unsigned long sink;
-
-__attribute__((noinline)) static void inner_function(void)
-{
-	for (int i = 0; i < 1000000; i++)
-		sink += i;
-}
-
-__attribute__((noinline)) static void outer_function(void)
-{
-	inner_function();
-	sink++;
-}
-
-int main(void)
-{
-	for (int i = 0; i < 100; i++)
-		outer_function();
-	return 0;
-}
-EOF
+need gcc objcopy
+write_program "$tmp/program.c"
 
 # fresh: no file is left where perf looks
 fresh()
@@ -92,7 +54,7 @@ test_layout()
 
 	mkdir -p "$tmp/bin"
 	# shellcheck disable=SC2086 # flags are words
-	if ! gcc -g -O1 -fno-omit-frame-pointer $flags -o "$tmp/bin/program" "$tmp/program.c" \
+	if ! gcc -g -O1 -DROUNDS=100 -fno-omit-frame-pointer $flags -o "$tmp/bin/program" "$tmp/program.c" \
 		2>"$tmp/log"; then
 		echo "$layout [Skip: the compiler cannot]"
 		return
@@ -140,7 +102,7 @@ test_layout()
 	perf inject --buildid-offset -i "$tmp/plain.data" -o "$tmp/perf.data" 2>"$tmp/log" ||
 		fail "inject: $(tail -n 1 "$tmp/log")"
 	shown "at the path"
-	gcc -g -O1 -DOTHER -Wl,--build-id=0x0123456789abcdef -o "$tmp/bin/program" "$tmp/program.c"
+	gcc -g -O1 -DROUNDS=100 -DOTHER -Wl,--build-id=0x0123456789abcdef -o "$tmp/bin/program" "$tmp/program.c"
 	not_shown "of another build at the path"
 	echo "$layout [Done]"
 }

@@ -10,6 +10,15 @@ shelldir=$(dirname "$0")
 
 err=0
 tmp=$(mktemp -d /tmp/perf.debuginfod.XXXXXX)
+# shellcheck source=lib/scratch.sh
+. "${shelldir}"/lib/scratch.sh
+
+fail()
+{
+	echo "debuginfod [Failed: $*]"
+	err=1
+}
+
 server=
 
 stop_server()
@@ -21,63 +30,22 @@ stop_server()
 	server=
 }
 
-cleanup()
+stop_running()
 {
-	trap - EXIT TERM INT
 	stop_server
-	rm -rf "$tmp"
-}
-trap cleanup EXIT
-trap 'cleanup; exit 130' TERM INT
-
-fail()
-{
-	echo "debuginfod [Failed: $*]"
-	err=1
 }
 
-for tool in gcc objcopy strip debuginfod; do
-	if ! command -v "$tool" >/dev/null; then
-		echo "Skip: there is no $tool"
-		exit 2
-	fi
-done
+need gcc objcopy strip debuginfod
 if perf check -q feature debuginfod; then :; else
 	echo "Skip: perf is built without debuginfod"
 	exit 2
 fi
-
-# Nothing of the user's settings, and nothing in his caches.
-export HOME=$tmp/home PERF_CONFIG=$tmp/config
-export DEBUGINFOD_CACHE_PATH=$tmp/cache
-unset XDG_CACHE_HOME DEBUGINFOD_TIMEOUT DEBUGINFOD_MAXTIME
-mkdir "$tmp/home" "$tmp/bin" "$tmp/served"
-: >"$tmp/config"
+mkdir "$tmp/bin" "$tmp/served"
 
 # A program of which there are, in the end, only two parts with the server.
-cat >"$tmp/program.c" <<'EOF'
-static volatile unsigned long sink;
-
-__attribute__((noinline)) static void inner_function(void)
-{
-	for (int i = 0; i < 1000000; i++)
-		sink += i;
-}
-
-__attribute__((noinline)) static void outer_function(void)
-{
-	inner_function();
-	sink++;
-}
-
-int main(void)
-{
-	for (int i = 0; i < 300; i++)
-		outer_function();
-	return 0;
-}
-EOF
-gcc -g -O1 -fno-omit-frame-pointer -Wl,--build-id -o "$tmp/bin/program" "$tmp/program.c"
+write_program "$tmp/program.c"
+gcc -g -O1 -DROUNDS=300 -fno-omit-frame-pointer -Wl,--build-id \
+	-o "$tmp/bin/program" "$tmp/program.c"
 objcopy --only-keep-debug "$tmp/bin/program" "$tmp/served/program.debug"
 strip "$tmp/bin/program"
 cp "$tmp/bin/program" "$tmp/served/program"
@@ -198,7 +166,7 @@ test_found()
 	grep -q ' main$' "$tmp/out" || fail "no caller in script"
 
 	# What was fetched is in the cache of all of elfutils' clients.
-	cmp -s "$tmp/served/program" "$tmp/cache/$build_id/executable" ||
+	cmp -s "$tmp/served/program" "$DEBUGINFOD_CACHE_PATH/$build_id/executable" ||
 		fail "the executable is not in the cache"
 	stop_server
 	report >"$tmp/out" || fail "report from the cache"

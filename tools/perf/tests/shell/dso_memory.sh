@@ -6,14 +6,8 @@ set -e
 
 err=0
 tmp=$(mktemp -d /tmp/perf.dso_memory.XXXXXX)
-
-cleanup()
-{
-	trap - EXIT TERM INT
-	rm -rf "$tmp"
-}
-trap cleanup EXIT
-trap 'cleanup; exit 130' TERM INT
+# shellcheck source=lib/scratch.sh
+. "$(dirname "$0")"/lib/scratch.sh
 
 fail()
 {
@@ -21,10 +15,7 @@ fail()
 	err=1
 }
 
-if ! command -v gcc >/dev/null; then
-	echo "Skip: there is no gcc"
-	exit 2
-fi
+need gcc
 
 # Two libraries, so that there is one to drop while the other is used.
 for name in one two; do
@@ -75,13 +66,13 @@ if ! perf record -q -N -e cpu-clock:u -F 2000 -g -o "$tmp/perf.data" -- "$tmp/pr
 	exit 2
 fi
 
-# with_limit LIMIT COMMAND...: perf with nothing else of the user's settings
+# with_limit LIMIT COMMAND...: perf with that limit
 with_limit()
 {
 	local limit=$1
 	shift
-	printf '[core]\n\tdso-memory-limit = %s\n' "$limit" >"$tmp/config"
-	PERF_CONFIG=$tmp/config perf "$@" 2>"$tmp/log"
+	printf '[core]\n\tdso-memory-limit = %s\n' "$limit" >"$PERF_CONFIG"
+	perf "$@" 2>"$tmp/log"
 }
 
 # The same whether everything stays, or goes after each sample but for one DSO.
