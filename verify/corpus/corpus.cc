@@ -59,8 +59,8 @@ constexpr uint64_t entries = SAMPLE_BUILD_ID_OFFSET | SAMPLE_CALLCHAIN_BUILD_ID_
 // compared.
 class Author {
 public:
-	Author(const Recipe &recipe, std::endian order)
-		: recipe_(recipe), rng_(mixed_seed(recipe.more, recipe.events)),
+	Author(const Recipe &recipe, std::endian order, unsigned int samples)
+		: recipe_(recipe), samples_(samples), rng_(mixed_seed(recipe.more, recipe.events)),
 		  out_(order, recipe.pipe, events(recipe))
 	{
 	}
@@ -74,12 +74,12 @@ public:
 		for (const Library &l : libraries)
 			if (l.id_size && l.pgoff == 0)
 				table.push_back({UINT32_MAX, MISC_USER, id_of(l), l.name});
-		for (int i = 0; i < 24; i++)
+		for (unsigned int i = 0; i < samples_; i++)
 			sample(i % 2 ? 1000 : 1001);
 		out_.finished_round();
 		out_.fork(stamp(1002), 1000);
-		for (int i = 0; i < 24; i++)
-			sample(static_cast<uint32_t>(1000 + i % 3));
+		for (unsigned int i = 0; i < samples_; i++)
+			sample(1000 + i % 3);
 		out_.exit(stamp(1002));
 		out_.finished_round();
 		return out_.finish(table);
@@ -221,6 +221,7 @@ private:
 	}
 
 	const Recipe &recipe_;
+	unsigned int samples_;
 	Rng rng_;
 	Composer out_;
 	uint64_t time_ = 1000000;
@@ -229,7 +230,7 @@ private:
 
 } // namespace
 
-std::vector<Specimen> corpus()
+std::vector<Specimen> corpus(unsigned int samples)
 {
 	static constexpr uint64_t everything = SAMPLE_ADDR | SAMPLE_WEIGHT | SAMPLE_DATA_SRC | SAMPLE_TRANSACTION |
 					       SAMPLE_PHYS_ADDR | SAMPLE_CGROUP | SAMPLE_DATA_PAGE_SIZE |
@@ -258,8 +259,8 @@ std::vector<Specimen> corpus()
 	std::vector<Specimen> all;
 
 	for (const Recipe &r : recipes) {
-		all.push_back({r.name + "-le", Author(r, std::endian::little).write()});
-		all.push_back({r.name + "-be", Author(r, std::endian::big).write()});
+		all.push_back({r.name + "-le", Author(r, std::endian::little, samples).write()});
+		all.push_back({r.name + "-be", Author(r, std::endian::big, samples).write()});
 	}
 	return all;
 }

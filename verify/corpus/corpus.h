@@ -13,8 +13,9 @@ struct Specimen {
 	perfdata::Buffer content;
 };
 
-// One file for each thing that a reader treats in its own way, of both byte orders.
-std::vector<Specimen> corpus();
+// One file for each thing that a reader treats in its own way, of both byte orders, with so many samples before and after
+// a fork.
+std::vector<Specimen> corpus(unsigned int samples = 24);
 
 // The content of the one of that name, which there must be.
 perfdata::Buffer specimen(const std::string &name);

@@ -60,6 +60,34 @@ static int cache_dir(char *dir, size_t size)
 }
 
 /**
+ * debuginfod_cache__find - find a file in the cache of elfutils' client
+ * @bid: A defined build ID.
+ * @debuginfo: Its debug info, or else the file that was run.
+ * @filename: Set to the name of the file, whether it is there or not.
+ * @size: Of @filename, bytes.
+ *
+ * Return: 0, -ENOENT if there is no file that has the build ID, or -ENAMETOOLONG.
+ */
+int debuginfod_cache__find(const struct build_id *bid, bool debuginfo, char *filename, size_t size)
+{
+	char sbuild_id[SBUILD_ID_SIZE], dir[PATH_MAX];
+	struct stat st;
+
+	if (cache_dir(dir, sizeof(dir)) >= (int)sizeof(dir))
+		return -ENAMETOOLONG;
+
+	build_id__snprintf(bid, sbuild_id, sizeof(sbuild_id));
+	if (snprintf(filename, size, "%s/%s/%s", dir, sbuild_id,
+		     debuginfo ? "debuginfo" : "executable") >= (int)size)
+		return -ENAMETOOLONG;
+
+	/* An empty file says that no server had it. */
+	if (stat(filename, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return -ENOENT;
+	return is_file_of(bid, filename) ? 0 : -ENOENT;
+}
+
+/**
  * dso__debuginfod_cached - find the file of a DSO in the cache of elfutils' client
  * @dso: The DSO.
  * @debuginfo: Its debug info, or else the file that was run.
@@ -72,21 +100,10 @@ static int cache_dir(char *dir, size_t size)
  */
 int dso__debuginfod_cached(const struct dso *dso, bool debuginfo, char *filename, size_t size)
 {
-	char sbuild_id[SBUILD_ID_SIZE], dir[PATH_MAX];
-	struct stat st;
-
-	if (!dso__has_build_id(dso) || cache_dir(dir, sizeof(dir)) >= (int)sizeof(dir))
+	if (!dso__has_build_id(dso) ||
+	    debuginfod_cache__find(dso__bid(dso), debuginfo, filename, size))
 		return -ENOENT;
-
-	build_id__snprintf(dso__bid(dso), sbuild_id, sizeof(sbuild_id));
-	if (snprintf(filename, size, "%s/%s/%s", dir, sbuild_id,
-		     debuginfo ? "debuginfo" : "executable") >= (int)size)
-		return -ENOENT;
-
-	/* An empty file says that no server had it. */
-	if (stat(filename, &st) || !S_ISREG(st.st_mode) || !st.st_size)
-		return -ENOENT;
-	return is_file_of(dso__bid(dso), filename) ? 0 : -ENOENT;
+	return 0;
 }
 
 #ifdef HAVE_DEBUGINFOD_SUPPORT

@@ -18,6 +18,8 @@ void dso_debuginfod__init(void);
 
 char *debuginfod__fetch(const struct build_id *bid, enum debuginfod_file file, const char *name);
 
+int debuginfod_cache__find(const struct build_id *bid, bool debuginfo, char *filename, size_t size);
+
 int dso__debuginfod_cached(const struct dso *dso, bool debuginfo, char *filename, size_t size);
 int dso__debuginfod_fetch(const struct dso *dso, bool debuginfo, char *filename, size_t size);
 
