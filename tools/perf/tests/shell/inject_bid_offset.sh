@@ -645,6 +645,16 @@ case_compressed() {
 	same_samples "${dir}/from" "${dir}/to"
 }
 
+# What was a directory is a file then.
+case_directory() {
+	record "${dir}/from" --threads -e cpu-clock -g -- "${prog}"
+	[ -d "${dir}/from" ] || fail "perf record --threads has not made a directory"
+	convert "${dir}/from" "${dir}/to"
+	same_samples "${dir}/from" "${dir}/to"
+	perf_cached inject -i "${dir}/from" -o "${dir}/again"
+	same_samples "${dir}/from" "${dir}/again"
+}
+
 case_per_thread() {
 	fields=comm,pid,tid,event,period
 	record "${dir}/from" --per-thread -e cpu-clock -g -- "${prog}"
