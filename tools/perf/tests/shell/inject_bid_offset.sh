@@ -450,7 +450,8 @@ lines_right() {
 	first=$(line_of "${func}")
 	tr -d ' ' < "${dir}/to.txt" |
 		awk -F ';' -v func_name="${func}" -v dso="${dso}" -v first="${first}" '
-		{ all += $1 }
+		# How much is of the kernel depends on the kernel.
+		$3 ~ /^\[\.\]/ { all += $1 }
 		$2 == dso && $3 == "[.]" func_name {
 			split($4, at, ":")
 			if (at[1] == func_name ".c" && at[2] >= first && at[2] <= first + 8)
