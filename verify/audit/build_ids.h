@@ -31,6 +31,7 @@ public:
 
 	// Of the file of that name, whatever is there now.
 	void tell(const std::string &path, const BuildId &id) { told_.insert_or_assign(path, id); }
+	bool is_told(const std::string &path) const { return told_.contains(path); }
 	// A file of another inode number is another file.
 	void mind_inodes() { mind_inodes_ = true; }
 

@@ -85,8 +85,11 @@ Verdict Judge::user(uint32_t pid, uint64_t address, const Entry &entry)
 	if (!mapping || !of_file(*mapping)) {
 		if (!entry.size)
 			return Verdict::Nothing;
-		return wrong(mapping ? "what is mapped there is not of a file: " + mapping->path :
-				       "nothing is mapped there");
+		if (!mapping)
+			return wrong("nothing is mapped there");
+		// The vdso has a build ID, but only the table of the file says which.
+		if (!ids_.is_told(mapping->path))
+			return wrong("what is mapped there is not of a file: " + mapping->path);
 	}
 
 	std::optional<BuildId> id = id_of(*mapping);
@@ -128,7 +131,7 @@ Verdict Judge::place(uint32_t pid, const Entry &entry)
 		if (!s)
 			continue;
 		for (const auto &[start, mapping] : s->all()) {
-			if (!of_file(mapping))
+			if (!of_file(mapping) && !ids_.is_told(mapping.path))
 				continue;
 
 			std::optional<BuildId> id = id_of(mapping);

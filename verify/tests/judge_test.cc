@@ -52,6 +52,19 @@ TEST_F(JudgeTest, Resolved)
 	EXPECT_EQ(judge.user(pid, 0x1, resolved(0)), Verdict::Wrong);
 }
 
+// Only the table of the file says which build ID the vdso has.
+TEST_F(JudgeTest, Told)
+{
+	spaces.map(pid, {0x50000, 0x52000, 0, 0, "[vdso]"});
+	EXPECT_EQ(judge.user(pid, 0x50b26, resolved(0xb26)), Verdict::Wrong);
+	EXPECT_NE(judge.place(pid, resolved(0x1b26)), Verdict::True);
+	ids.tell("[vdso]", id);
+	EXPECT_EQ(judge.user(pid, 0x50b26, resolved(0xb26)), Verdict::True);
+	EXPECT_EQ(judge.user(pid, 0x50b26, resolved(0xb27)), Verdict::Wrong);
+	EXPECT_EQ(judge.user(pid, 0x50b26, unresolved(0x50b26)), Verdict::Nothing);
+	EXPECT_EQ(judge.place(pid, resolved(0x1b26)), Verdict::True);
+}
+
 TEST_F(JudgeTest, BuildIdOfAnother)
 {
 	Entry entry = resolved(0x3008);
