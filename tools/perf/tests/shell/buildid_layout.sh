@@ -51,6 +51,12 @@ test_recorded()
 		fail "record: $(tail -n 1 "$tmp/log")"
 	is_copy "$tmp/program" "$shared/executable"
 	! [ -e "$buildids/.build-id/${id:0:2}/${id:2}" ] || fail "it is in perf's own layout, too"
+	perf buildid-cache --missing "$tmp/perf.data" >"$tmp/log" 2>&1 || fail "--missing: status $?"
+	! grep "$id" "$tmp/log" || fail "--missing lists it"
+	mv "$shared" "$tmp/away"
+	perf buildid-cache --missing "$tmp/perf.data" | grep -q "^$id " ||
+		fail "--missing does not list what is in no cache"
+	mv "$tmp/away" "$shared"
 	add "$tmp/program.debug"
 	is_copy "$tmp/program.debug" "$shared/debuginfo"
 	rm "$tmp/program" "$tmp/program.debug"
