@@ -120,7 +120,7 @@ start_bad()
 # A real one, on a port that it finds free.
 start_debuginfod()
 {
-	local port
+	local port file kind
 
 	stop_server
 	rm -rf "$DEBUGINFOD_CACHE_PATH"
@@ -129,19 +129,24 @@ import socket
 s = socket.socket()
 s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])')
+	for file in "$tmp/served"/*; do
+		kind=executable
+		[ "$file" = "${file%.debug}" ] || kind=debuginfo
+		echo "http://127.0.0.1:$port/buildid/$(perf buildid-list -i "$file")/$kind"
+	done >"$tmp/wanted"
 	# It answers when it has scanned its files.
 	start_server sh -c '
 		debuginfod -d :memory: -F "$1/served" -p "$2" -c 1 &
 		trap "kill $!" TERM
 		i=0
-		until "$3" -c "import urllib.request as r, sys; r.urlopen(sys.argv[1])" \
-			"http://127.0.0.1:$2/buildid/$4/debuginfo" 2>/dev/null; do
+		until "$3" -c "import urllib.request as r, sys
+for url in open(sys.argv[1]): r.urlopen(url)" "$1/wanted" 2>/dev/null; do
 			i=$((i + 1))
 			[ $i -lt 100 ] || exit 1
 			sleep 0.1
 		done
 		echo "$2" >"$1/port"
-		wait' sh "$tmp" "$port" "$PYTHON" "$build_id"
+		wait' sh "$tmp" "$port" "$PYTHON"
 }
 
 # report OPTIONS: what perf report says, and in $tmp/err what it says beside
@@ -228,6 +233,76 @@ test_commands()
 	stop_server
 }
 
+# Debug info that several files share, and that only the server has
+test_shared()
+{
+	local n id
+
+	if ! command -v dwz >/dev/null; then
+		echo "debuginfod [Skip: there is no dwz]"
+		return
+	fi
+	cat >"$tmp/shared.c" <<-'END'
+	#include <stdio.h>
+	#include <stdlib.h>
+	#include <sys/socket.h>
+	static volatile unsigned long sink;
+	static inline __attribute__((always_inline)) void inlined_function(void)
+	{
+		for (int i = 0; i < 1000000; i++)
+			sink += i;
+	}
+	int main(void)
+	{
+		for (int i = 0; i < ROUNDS; i++)
+			inlined_function();
+		return 0;
+	}
+	END
+	for n in 300 301; do
+		gcc -g -O1 -fno-eliminate-unused-debug-types -DROUNDS=$n -Wl,--build-id \
+			-o "$tmp/shared-$n" "$tmp/shared.c"
+		objcopy --only-keep-debug "$tmp/shared-$n" "$tmp/served/shared-$n.debug"
+	done
+	dwz -m "$tmp/served/shared.debug" -M /nowhere/shared.debug \
+		"$tmp/served"/shared-30[01].debug 2>"$tmp/err" || fail "dwz: $(cat "$tmp/err")"
+	id=$(perf buildid-list -i "$tmp/served/shared.debug")
+	strip "$tmp/shared-300"
+	cp "$tmp/shared-300" "$tmp/served/shared"
+	perf record -q -N -e cpu-clock:u -F 2000 -g -o "$tmp/plain.data" "$tmp/shared-300"
+	perf inject --buildid-offset -i "$tmp/plain.data" -o "$tmp/shared.data"
+	rm "$tmp/shared-300"
+
+	start_debuginfod
+	perf script -i "$tmp/shared.data" -F ip,sym,srcline --inline >"$tmp/out" 2>"$tmp/err" ||
+		fail "script with shared debug info"
+	tr -s '\n\t ' ' ' <"$tmp/out" |
+		grep -q ' inlined_function shared.c:[789] (inlined) [0-9a-f]* main shared.c:13 ' ||
+		fail "no inlined function with shared debug info"
+	[ -s "$DEBUGINFOD_CACHE_PATH/$id/debuginfo" ] || fail "shared debug info is not in the cache"
+	stop_server
+}
+
+# Without DEBUGINFOD_URLS it is files of the system that name servers.
+test_system()
+{
+	if ! [ -d /etc/debuginfod ] || ! unshare -rm true 2>/dev/null; then
+		echo "debuginfod [Skip: /etc/debuginfod cannot be replaced]"
+		return
+	fi
+	start_debuginfod
+	mkdir "$tmp/system"
+	echo "$DEBUGINFOD_URLS" >"$tmp/system/test.urls"
+	# shellcheck disable=SC2016 # for the inner shell
+	env -u DEBUGINFOD_URLS unshare -rm sh -c '
+		mount --bind "$1" /etc/debuginfod || exit
+		perf report -i "$2" --stdio -g none --sort sym' sh \
+		"$tmp/system" "$tmp/perf.data" >"$tmp/out" 2>"$tmp/err" </dev/null ||
+		fail "report: $(cat "$tmp/err")"
+	grep -q inner_function "$tmp/out" || fail "no symbol with a server of the system"
+	stop_server
+}
+
 test_bad()
 {
 	local how lines requests cannot="cannot fetch the executable of .*$build_id"
@@ -258,6 +333,8 @@ test_bad()
 test_found
 test_off
 test_commands
+test_shared
+test_system
 test_bad
 cleanup
 exit $err
