@@ -215,9 +215,10 @@ private:
 			skip(y, b_.fields);
 			if (x == a_.fields.end() || y == b_.fields.end())
 				break;
-			if (x->name == Name::StackUser && y->name == Name::StackUser && b_.record.bytes.size() > full - 8 &&
-			    x->width != y->width) {
-				cut_++;
+			if (x->name == Name::StackUser && y->name == Name::StackUser && b_.record.bytes.size() > full - 8) {
+				if (!begins(*x, *y))
+					return differs("stack_user does not begin as it did");
+				cut_ += x->width != y->width;
 				continue;
 			}
 			if (x->name != y->name || x->width != y->width)
@@ -231,6 +232,17 @@ private:
 			differs(fmt::format("{} is missing", name_of(x->name)));
 		else if (y != b_.fields.end())
 			differs(fmt::format("{} is added", name_of(y->name)));
+	}
+
+	// Of a stack, its size or what it has: cut, or as it was.
+	bool begins(Field x, const Field &y) const
+	{
+		if (x.kind != y.kind || y.width > x.width)
+			return false;
+		if (x.kind == Kind::Length)
+			return number_in(b_.record.bytes, y) <= number_in(a_.record.bytes, x);
+		x.width = y.width;
+		return equal(x, y);
 	}
 
 	bool equal(const Field &x, const Field &y) const

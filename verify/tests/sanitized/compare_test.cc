@@ -19,6 +19,18 @@ protected:
 		});
 	}
 
+	// One sample with a stack of so many bytes.
+	static Buffer stack(uint64_t type, uint32_t bytes)
+	{
+		hostile::EventSpec event{.sample_type = type | SAMPLE_TID | SAMPLE_TIME | SAMPLE_STACK_USER,
+					 .stack_user = bytes, .ids = {1}};
+		hostile::Composer composer(std::endian::little, false, {event});
+		hostile::SampleSpec sample{.ip = 0x1000, .ip_entry = {.offset = 0x1000}};
+
+		composer.sample({.pid = 1, .tid = 1, .time = 1000, .id = 1}, event, sample);
+		return composer.finish({});
+	}
+
 	// The number of a sample, and of a field of it, whose kind is that.
 	static std::pair<size_t, Field> find(const File &f, Kind kind)
 	{
@@ -82,6 +94,24 @@ TEST_F(CompareTest, OtherFieldsAndEntries)
 		EXPECT_EQ(got.status, 1) << name_of(kind);
 		EXPECT_NE(got.text.find("wrong: 0x"), std::string::npos) << name_of(kind) << got.text;
 	}
+}
+
+// An entry is larger than an address: a stack that fills a record has to give way.
+TEST_F(CompareTest, StackIsCutOnlyWhereThereIsNoRoom)
+{
+	constexpr uint32_t most = 0xffb0;
+	Buffer full = stack(SAMPLE_IP, most);
+	Said got = compare(full, stack(SAMPLE_BUILD_ID_OFFSET, most - 24));
+
+	EXPECT_EQ(got.status, 0) << got.text;
+	EXPECT_NE(got.text.find("1 cut"), std::string::npos) << got.text;
+
+	Buffer other = stack(SAMPLE_BUILD_ID_OFFSET, most - 24);
+	auto [number, field] = find(File::parse(other), Kind::Opaque);
+
+	other[File::parse(other).records()[number].offset() + field.at + 8] ^= 1;
+	EXPECT_EQ(compare(full, other).status, 1);
+	EXPECT_EQ(compare(stack(SAMPLE_IP, 4096), stack(SAMPLE_BUILD_ID_OFFSET, 4096 - 24)).status, 1);
 }
 
 TEST_F(CompareTest, NamesTheFileThatCannotBeRead)
