@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // perf-bid audit: is every entry true?
+#include "audit/cookies.h"
 #include "bid/commands.h"
 #include "bid/counts.h"
 #include "bid/entry.h"
 #include "bid/model.h"
 #include "perfdata/ordered.h"
 #include "perfdata/sample.h"
-
-#include <map>
 
 namespace bid {
 
@@ -53,10 +52,8 @@ private:
 		uint32_t pid;
 		std::string where;
 	};
-	// The last record of a thread with entries: samples that its writing provokes have its cookie, and the words of
-	// the same cookie follow.
-	struct Last {
-		uint64_t cookie;
+	// A record with entries. That with the words of the same cookie follows it.
+	struct Answer {
 		std::optional<Entry> sampled;
 		std::vector<Entry> chain;
 	};
@@ -110,12 +107,12 @@ private:
 			tally_.wrong(ordered_.where(), fmt::format("the address is {:#x}, and {:#x} is to be resolved",
 								   *s.ip, e.offset));
 
-		auto last = last_.find(s.tid);
+		const Answer *last = cookies_.last(s.tid, *cookie);
 
-		if (last != last_.end() && last->second.cookie == *cookie && last->second.sampled)
-			user(false, s.pid, s.tid, e.offset, *last->second.sampled, ordered_.where());
+		if (last && last->sampled)
+			user(false, s.pid, s.tid, e.offset, *last->sampled, ordered_.where());
 		else
-			waiting_[{s.tid, *cookie}].push_back({e.offset, s.pid, ordered_.where()});
+			cookies_.wait(s.tid, *cookie, {e.offset, s.pid, ordered_.where()});
 	}
 
 	void chain(const Sample &s, Where where)
@@ -143,63 +140,54 @@ private:
 	void deferred()
 	{
 		Sample d = parse_sample(record_, fields_);
-		auto last = last_.find(d.tid);
 
 		deferred_++;
-		if (d.words.there) {
-			// Without the record with the entries there is nothing to compare.
-			if (last == last_.end() || last->second.cookie != *d.cookie)
-				return;
-			for (uint64_t i = 0; i < std::min<uint64_t>(d.words.nr, last->second.chain.size()); i++)
-				user(true, d.pid, d.tid, d.words.word(record_.bytes, i), last->second.chain[i],
-				     ordered_.where());
-			return;
-		}
-		answer(d);
+		if (!d.words.there)
+			return answer(d);
+
+		// Without the record with the entries there is nothing to compare.
+		const Answer *last = cookies_.last(d.tid, *d.cookie);
+
+		for (uint64_t i = 0; last && i < std::min<uint64_t>(d.words.nr, last->chain.size()); i++)
+			user(true, d.pid, d.tid, d.words.word(record_.bytes, i), last->chain[i], ordered_.where());
 	}
 
 	void answer(const Sample &d)
 	{
-		Last last{*d.cookie, {}, {}};
+		Answer answer;
 
 		for (uint64_t i = 0; i < d.entries.nr; i++)
-			last.chain.push_back(entry(d.entries.entry(i)));
+			answer.chain.push_back(entry(d.entries.entry(i)));
 		if (auto i = sampled_entry(record_.bytes, d.entries))
-			take_sampled(last, *i);
-		if (auto found = waiting_.find({d.tid, *d.cookie}); found != waiting_.end()) {
-			for (const Waiting &w : found->second)
-				if (last.sampled)
-					user(false, w.pid, d.tid, w.address, *last.sampled, w.where);
-			waiting_.erase(found);
-		}
+			take_sampled(answer, *i);
+		for (const Waiting &w : cookies_.answer(d.tid, *d.cookie, answer))
+			if (answer.sampled)
+				user(false, w.pid, d.tid, w.address, *answer.sampled, w.where);
 
 		Walker walker(Where::User);
 
-		for (const Entry &e : last.chain)
+		for (const Entry &e : answer.chain)
 			if (walker.step(e.offset, e.size) == Walker::What::User)
 				user(true, d.pid, d.tid, {}, e, ordered_.where());
 			else
 				other(chain_by_map_, d, {}, e);
-		if (last_.size() > most_threads)
-			last_.clear();
-		last_[d.tid] = std::move(last);
 	}
 
 	// If the marker of the user part comes only behind it, it is no part of the callchain.
-	static void take_sampled(Last &last, size_t i)
+	static void take_sampled(Answer &answer, size_t i)
 	{
-		last.sampled = last.chain[i];
-		if (i == 0 && last.chain.size() > 1 && !last.chain[1].size && last.chain[1].offset == CONTEXT_USER)
-			last.chain.erase(last.chain.begin(), last.chain.begin() + 2);
+		std::vector<Entry> &chain = answer.chain;
+
+		answer.sampled = chain[i];
+		if (i == 0 && chain.size() > 1 && !chain[1].size && chain[1].offset == CONTEXT_USER)
+			chain.erase(chain.begin(), chain.begin() + 2);
 	}
 
 	int report()
 	{
-		uint64_t waiting = 0;
+		uint64_t waiting = cookies_.waiting();
 		Counts sum;
 
-		for (const auto &[key, list] : waiting_)
-			waiting += list.size();
 		tally_.print_unknown();
 		Tally::print_heading(out_);
 		for (auto &[what, counts] : std::initializer_list<std::pair<const char *, const Counts &>>{
@@ -236,8 +224,7 @@ private:
 	Tally tally_;
 	Record record_;
 	std::vector<Field> fields_;
-	std::map<std::pair<uint32_t, uint64_t>, std::vector<Waiting>> waiting_;
-	std::map<uint32_t, Last> last_;
+	::audit::Cookies<uint32_t, Waiting, Answer> cookies_{most_threads};
 	Counts ip_by_address_, ip_by_map_, chain_by_address_, chain_by_map_;
 	uint64_t samples_ = 0, deferred_ = 0, others_ = 0, lost_ = 0;
 };

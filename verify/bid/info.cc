@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // perf-bid info: what is in a file?
+#include "audit/cookies.h"
 #include "bid/commands.h"
 #include "bid/entry.h"
 #include "bid/model.h"
@@ -162,17 +163,10 @@ private:
 
 	void left_to(uint32_t tid, uint64_t cookie, size_t number)
 	{
-		auto last = last_.find(tid);
-
-		if (last != last_.end() && last->second.first == cookie) {
-			if (last->second.second.size)
-				by_id_[last->second.second].samples++;
-			by_event_[number].resolved += last->second.second.size != 0;
-			answered_++;
-			return;
-		}
-		if (waiting_.size() < most_waiting)
-			waiting_[{tid, cookie}].push_back(number);
+		if (const BuildId *id = cookies_.last(tid, cookie))
+			answered(number, *id);
+		else
+			cookies_.wait(tid, cookie, number);
 	}
 
 	void deferred(const Record &record, const Sample &d)
@@ -185,21 +179,17 @@ private:
 
 		if (auto sampled = sampled_entry(record.bytes, d.entries))
 			id = id_at(record, d.entries.entry(*sampled));
-		if (last_.size() > most_waiting)
-			last_.clear();
-		last_[d.tid] = {*d.cookie, id};
+		for (size_t number : cookies_.answer(d.tid, *d.cookie, id))
+			answered(number, id);
+	}
 
-		auto found = waiting_.find({d.tid, *d.cookie});
-
-		if (found == waiting_.end())
-			return;
-		for (size_t number : found->second) {
-			answered_++;
-			by_event_[number].resolved += id.size != 0;
-			if (id.size)
-				by_id_[id].samples++;
-		}
-		waiting_.erase(found);
+	// A sample of that event; the ID of a size of 0 when its address was not resolved.
+	void answered(size_t number, const BuildId &id)
+	{
+		answered_++;
+		by_event_[number].resolved += id.size != 0;
+		if (id.size)
+			by_id_[id].samples++;
 	}
 
 	std::vector<std::pair<BuildId, OfBuildId>> sorted_ids() const
@@ -237,7 +227,7 @@ private:
 
 	OfEvent of_event(size_t number) const { return number < by_event_.size() ? by_event_[number] : OfEvent{}; }
 
-	static constexpr size_t most_waiting = 100000;
+	static constexpr size_t most_kept = 100000;
 
 	Reader reader_;
 	std::vector<Field> fields_;
@@ -246,8 +236,7 @@ private:
 	std::vector<OfEvent> by_event_;
 	std::unordered_map<BuildId, OfBuildId, HashOfId> by_id_;
 	std::unordered_map<BuildId, std::string, HashOfId> names_;
-	std::map<std::pair<uint32_t, uint64_t>, std::vector<size_t>> waiting_;
-	std::map<uint32_t, std::pair<uint64_t, BuildId>> last_;
+	::audit::Cookies<uint32_t, size_t, BuildId> cookies_{most_kept, most_kept};
 	uint64_t samples_ = 0, bytes_ = 0, entry_bytes_ = 0;
 	uint64_t entries_ = 0, resolved_ = 0, user_ = 0, kernel_ = 0, markers_ = 0, deferred_ = 0, answered_ = 0;
 };

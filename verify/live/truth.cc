@@ -51,12 +51,12 @@ void Truth::sample(const Record &record)
 		user(addresses, s.pid, s.ip, record.time, s.ip_entry);
 	} else {
 		Thread thread(s.tid, record.event);
-		auto last = last_.find(thread);
+		const Answer *last = cookies_.last(thread, cookie.value);
 
-		if (last != last_.end() && last->second.cookie == cookie.value && last->second.has_ip)
-			user(addresses, s.pid, s.ip, record.time, last->second.ip_entry);
+		if (last && last->has_ip)
+			user(addresses, s.pid, s.ip, record.time, last->ip_entry);
 		else
-			waiting_[{thread, cookie.value}].push_back({s.pid, s.ip, record.time});
+			cookies_.wait(thread, cookie.value, {s.pid, s.ip, record.time});
 	}
 
 	if (s.words.size() != s.entries.size()) {
@@ -87,34 +87,28 @@ void Truth::deferred(const Record &record)
 	Thread thread(d.tid, record.event);
 
 	if (d.has_entries) {
-		Last last = {d.cookie, !d.entries.empty(), {}, {d.entries.begin(), d.entries.end()}};
+		Answer answer = {!d.entries.empty(), {}, {d.entries.begin(), d.entries.end()}};
 		bool apart = d.entries.size() >= 2 && !d.entries[1].size && d.entries[1].offset == context_user;
 
-		if (last.has_ip)
-			last.ip_entry = d.entries[0];
+		if (answer.has_ip)
+			answer.ip_entry = d.entries[0];
 		if (apart)
-			last.chain.erase(last.chain.begin(), last.chain.begin() + 2);
-		if (auto found = waiting_.find({thread, d.cookie}); found != waiting_.end()) {
-			for (const Waiting &w : found->second)
-				user(addresses, w.pid, w.ip, w.time, last.ip_entry);
-			waiting_.erase(found);
-		}
-		last_[thread] = std::move(last);
+			answer.chain.erase(answer.chain.begin(), answer.chain.begin() + 2);
+		for (const Waiting &w : cookies_.answer(thread, d.cookie, answer))
+			user(addresses, w.pid, w.ip, w.time, answer.ip_entry);
 		return;
 	}
 
-	auto last = last_.find(thread);
-
 	// There is no record with entries where there was no space for it; that is among the lost.
-	if (last == last_.end() || last->second.cookie != d.cookie)
-		return;
-	for (size_t i = 0; i < std::min(d.words.size(), last->second.chain.size()); i++)
-		user(callchains, d.pid, d.words[i], record.time, last->second.chain[i]);
+	const Answer *last = cookies_.last(thread, d.cookie);
+
+	for (size_t i = 0; last && i < std::min(d.words.size(), last->chain.size()); i++)
+		user(callchains, d.pid, d.words[i], record.time, last->chain[i]);
 }
 
 void Truth::exit(const Task &task)
 {
-	last_.erase(last_.lower_bound({task.tid, 0}), last_.upper_bound({task.tid, SIZE_MAX}));
+	cookies_.forget({task.tid, 0}, {task.tid, SIZE_MAX});
 
 	auto threads = threads_.find(task.pid);
 
@@ -168,15 +162,6 @@ void Truth::take(const Record &record)
 		lost += record.words[1];
 		break;
 	}
-}
-
-uint64_t Truth::waiting() const
-{
-	uint64_t nr = 0;
-
-	for (const auto &[key, samples] : waiting_)
-		nr += samples.size();
-	return nr;
 }
 
 } // namespace live

@@ -2,6 +2,7 @@
 // Judges the entries of records that come in the order of time.
 #pragma once
 
+#include "audit/cookies.h"
 #include "audit/judge.h"
 #include "live/record.h"
 
@@ -29,7 +30,7 @@ public:
 	std::vector<std::string> remarks;	// a line for each of the first that are wrong or not known
 
 	// Addresses whose record has not come: of tasks that were killed.
-	uint64_t waiting() const;
+	uint64_t waiting() const { return cookies_.waiting(); }
 
 private:
 	// A sample whose address is resolved in a record to come.
@@ -38,9 +39,8 @@ private:
 		uint64_t ip;
 		uint64_t time;
 	};
-	// The last record of a thread, for samples that its own writing provokes.
-	struct Last {
-		uint64_t cookie;
+	// A record with entries. That with the words of the same cookie follows it.
+	struct Answer {
 		bool has_ip;
 		audit::Entry ip_entry;
 		std::vector<audit::Entry> chain;
@@ -57,8 +57,7 @@ private:
 	Counts remarked_;
 	audit::AddressSpaces spaces_;
 	audit::Judge judge_;
-	std::map<std::pair<Thread, uint64_t>, std::vector<Waiting>> waiting_;
-	std::map<Thread, Last> last_;
+	audit::Cookies<Thread, Waiting, Answer> cookies_;
 	std::map<uint32_t, unsigned int> threads_;	// of the processes that began since
 	std::deque<uint32_t> dead_;
 };
