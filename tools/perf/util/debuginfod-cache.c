@@ -37,17 +37,20 @@ int debuginfod_cache__add(const struct build_id *bid, bool debuginfo, const char
 
 	slash = strrchr(path, '/');
 	*slash = '\0';
-	if (mkdir_p(path, 0700) && errno != EEXIST)
-		return -errno;
+	errno = 0;
+	if (mkdir_p(path, 0755) && errno != EEXIST)
+		return -(errno ?: EINVAL);
 	*slash = '/';
 
 	/* What stands there says that no server had it, or is the file of another. */
 	if (unlink(path) && errno != ENOENT)
 		return -errno;
 	errno = 0;
-	if (copyfile_ns(filename, path, nsi))
-		return -(errno ?: EIO);
-	return 0;
+	if (!copyfile_ns(filename, path, nsi))
+		return 0;
+	err = -(errno ?: EIO);
+	/* Another one may have been faster. */
+	return debuginfod_cache__find(bid, debuginfo, path, sizeof(path)) ? err : 0;
 }
 
 /**

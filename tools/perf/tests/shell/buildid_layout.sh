@@ -103,6 +103,23 @@ test_remove()
 	is_copy "$tmp/program" "$shared/executable"
 }
 
+# A library that has no code is none of debug info.
+test_data()
+{
+	echo 'const int data = 1;' >"$tmp/data.c"
+	gcc -shared -nostdlib -Wl,--build-id=sha1 -o "$tmp/data.so" "$tmp/data.c"
+	add "$tmp/data.so"
+	is_copy "$tmp/data.so" "$DEBUGINFOD_CACHE_PATH/$(perf buildid-list -i "$tmp/data.so")/executable"
+}
+
+# Without build-ID cache nothing is kept.
+test_off()
+{
+	printf '[buildid]\n\tdir = /dev/null\n\tlayout = elfutils\n' >"$PERF_CONFIG"
+	perf buildid-cache --add "$tmp/program" >"$tmp/log" 2>&1 || true
+	! [ -e "$shared" ] || fail "elfutils' cache has it"
+}
+
 # The default
 test_own()
 {
@@ -134,6 +151,8 @@ check recorded elfutils
 check client elfutils
 check missing elfutils
 check remove elfutils
+check data elfutils
+check off elfutils
 check own perf
 check unknown gdb
 exit "$err"

@@ -12,7 +12,7 @@ set -o pipefail
 # Neither what the user has configured nor a server may change the outcome.
 export LC_ALL=C
 export PERF_CONFIG=/dev/null
-unset DEBUGINFOD_URLS
+export DEBUGINFOD_URLS=
 
 usage=$(perf inject -h 2>&1) || true
 if [ "${usage}" = "${usage/--buildid-offset/}" ]; then

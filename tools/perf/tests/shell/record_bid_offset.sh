@@ -23,7 +23,7 @@ err=0
 export LC_ALL=C
 export PERF_CONFIG="${dir}/config"
 printf '[buildid]\ndir = %s/cache\n' "${dir}" > "${PERF_CONFIG}"
-unset DEBUGINFOD_URLS
+export DEBUGINFOD_URLS=
 
 cleanup() {
 	trap - EXIT TERM INT

@@ -5,7 +5,9 @@
 # the user's settings and caches is seen.
 
 export HOME=$tmp/home PERF_CONFIG=$tmp/config DEBUGINFOD_CACHE_PATH=$tmp/elfutils
-unset XDG_CACHE_HOME DEBUGINFOD_URLS DEBUGINFOD_TIMEOUT DEBUGINFOD_MAXTIME
+unset XDG_CACHE_HOME DEBUGINFOD_TIMEOUT DEBUGINFOD_MAXTIME
+# Not even servers that /etc/debuginfod names
+export DEBUGINFOD_URLS=
 mkdir "$HOME"
 : >"$PERF_CONFIG"
 
