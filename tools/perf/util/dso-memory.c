@@ -191,7 +191,8 @@ static void memory__trim(enum dso_memory what, struct dso *used)
 		dsos__for_each_dso(dsos, candidates__add, &candidates);
 	mutex_unlock(&memory.lock);
 
-	qsort(candidates.array, candidates.nr, sizeof(*candidates.array), candidate__cmp);
+	if (candidates.nr)
+		qsort(candidates.array, candidates.nr, sizeof(*candidates.array), candidate__cmp);
 	for (size_t i = 0; i < candidates.nr; i++) {
 		struct dso *dso = candidates.array[i].dso;
 		bool last = used ? RC_CHK_EQUAL(dso, used) : i + 1 == candidates.nr;
