@@ -207,12 +207,14 @@ public:
 	// One event, and the header of a file whose data have a size that is known.
 	void begin(uint64_t samples)
 	{
+		uint64_t size = samples * SAMPLE_SIZE + samples / SAMPLES_A_ROUND * RECORD_HEADER_SIZE;
+
 		static constexpr uint64_t attrs = FILE_HEADER_SIZE, entry = ATTR_SIZE + SECTION_SIZE;
 		Body header(ORDER), attr(ORDER), no_ids(ORDER);
 
 		header.u64(MAGIC2).u64(FILE_HEADER_SIZE).u64(entry);
 		header.u64(attrs).u64(entry);
-		header.u64(attrs + entry).u64(samples * SAMPLE_SIZE).align(FILE_HEADER_SIZE);
+		header.u64(attrs + entry).u64(size).align(FILE_HEADER_SIZE);
 		attr.u32(1).u32(ATTR_SIZE).u64(0);	// software, cpu-clock
 		attr.u64(1000000).u64(SAMPLE_TID | SAMPLE_TIME | SAMPLE_BUILD_ID_OFFSET).u64(0);
 		attr.u64(1ULL << ATTR_FLAG_SAMPLE_ID_ALL).align(ATTR_SIZE);
@@ -227,6 +229,9 @@ public:
 
 		record.u32(RECORD_SAMPLE).u16(MISC_USER).u16(SAMPLE_SIZE);
 		record.u32(1).u32(1).u64(time).entry({id, offset});
+		// As perf record does each time that it has looked at all CPUs: until then a reader keeps what it has read.
+		if (++samples_ % SAMPLES_A_ROUND == 0)
+			record.u32(RECORD_FINISHED_ROUND).u16(0).u16(RECORD_HEADER_SIZE);
 		write(record.bytes());
 	}
 
@@ -238,6 +243,7 @@ public:
 
 private:
 	static constexpr uint64_t SAMPLE_SIZE = RECORD_HEADER_SIZE + 8 + 8 + ENTRY_SIZE;
+	static constexpr uint64_t SAMPLES_A_ROUND = 10000;
 
 	void write(const Buffer &b)
 	{
@@ -246,6 +252,7 @@ private:
 	}
 
 	std::unique_ptr<FILE, int (*)(FILE *)> file_;
+	uint64_t samples_ = 0;
 };
 
 // At each time a machine runs a few programs of all that there are. With random, any at any time.
