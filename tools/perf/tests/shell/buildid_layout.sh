@@ -109,7 +109,8 @@ test_data()
 	echo 'const int data = 1;' >"$tmp/data.c"
 	gcc -shared -nostdlib -Wl,--build-id=sha1 -o "$tmp/data.so" "$tmp/data.c"
 	add "$tmp/data.so"
-	is_copy "$tmp/data.so" "$DEBUGINFOD_CACHE_PATH/$(perf buildid-list -i "$tmp/data.so")/executable"
+	id=$(perf buildid-list -i "$tmp/data.so")
+	is_copy "$tmp/data.so" "$DEBUGINFOD_CACHE_PATH/$id/executable"
 }
 
 # Without build-ID cache nothing is kept.
