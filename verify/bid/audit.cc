@@ -52,11 +52,6 @@ private:
 		uint32_t pid;
 		std::string where;
 	};
-	// A record with entries. That with the words of the same cookie follows it.
-	struct Answer {
-		std::optional<Entry> sampled;
-		std::vector<Entry> chain;
-	};
 
 	Entry entry(uint64_t at) const { return entry_at(record_.bytes, at); }
 
@@ -107,7 +102,7 @@ private:
 			tally_.wrong(ordered_.where(), fmt::format("the address is {:#x}, and {:#x} is to be resolved",
 								   *s.ip, e.offset));
 
-		const Answer *last = cookies_.last(s.tid, *cookie);
+		const ::audit::Answer *last = cookies_.last(s.tid, *cookie);
 
 		if (last && last->sampled)
 			user(false, s.pid, s.tid, e.offset, *last->sampled, ordered_.where());
@@ -146,7 +141,7 @@ private:
 			return answer(d);
 
 		// Without the record with the entries there is nothing to compare.
-		const Answer *last = cookies_.last(d.tid, *d.cookie);
+		const ::audit::Answer *last = cookies_.last(d.tid, *d.cookie);
 
 		for (uint64_t i = 0; last && i < std::min<uint64_t>(d.words.nr, last->chain.size()); i++)
 			user(true, d.pid, d.tid, d.words.word(record_.bytes, i), last->chain[i], ordered_.where());
@@ -154,12 +149,13 @@ private:
 
 	void answer(const Sample &d)
 	{
-		Answer answer;
+		std::vector<Entry> entries;
 
 		for (uint64_t i = 0; i < d.entries.nr; i++)
-			answer.chain.push_back(entry(d.entries.entry(i)));
-		if (auto i = sampled_entry(record_.bytes, d.entries))
-			take_sampled(answer, *i);
+			entries.push_back(entry(d.entries.entry(i)));
+
+		::audit::Answer answer(std::move(entries), sampled_entry(record_.bytes, d.entries));
+
 		for (const Waiting &w : cookies_.answer(d.tid, *d.cookie, answer))
 			if (answer.sampled)
 				user(false, w.pid, d.tid, w.address, *answer.sampled, w.where);
@@ -171,16 +167,6 @@ private:
 				user(true, d.pid, d.tid, {}, e, ordered_.where());
 			else
 				other(chain_by_map_, d, {}, e);
-	}
-
-	// If the marker of the user part comes only behind it, it is no part of the callchain.
-	static void take_sampled(Answer &answer, size_t i)
-	{
-		std::vector<Entry> &chain = answer.chain;
-
-		answer.sampled = chain[i];
-		if (i == 0 && chain.size() > 1 && !chain[1].size && chain[1].offset == CONTEXT_USER)
-			chain.erase(chain.begin(), chain.begin() + 2);
 	}
 
 	int report()
@@ -224,7 +210,7 @@ private:
 	Tally tally_;
 	Record record_;
 	std::vector<Field> fields_;
-	::audit::Cookies<uint32_t, Waiting, Answer> cookies_{most_threads};
+	::audit::Cookies<uint32_t, Waiting> cookies_{most_threads};
 	Counts ip_by_address_, ip_by_map_, chain_by_address_, chain_by_map_;
 	uint64_t samples_ = 0, deferred_ = 0, others_ = 0, lost_ = 0;
 };

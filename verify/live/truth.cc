@@ -51,10 +51,10 @@ void Truth::sample(const Record &record)
 		user(addresses, s.pid, s.ip, record.time, s.ip_entry);
 	} else {
 		Thread thread(s.tid, record.event);
-		const Answer *last = cookies_.last(thread, cookie.value);
+		const audit::Answer *last = cookies_.last(thread, cookie.value);
 
-		if (last && last->has_ip)
-			user(addresses, s.pid, s.ip, record.time, last->ip_entry);
+		if (last && last->sampled)
+			user(addresses, s.pid, s.ip, record.time, *last->sampled);
 		else
 			cookies_.wait(thread, cookie.value, {s.pid, s.ip, record.time});
 	}
@@ -87,20 +87,16 @@ void Truth::deferred(const Record &record)
 	Thread thread(d.tid, record.event);
 
 	if (d.has_entries) {
-		Answer answer = {!d.entries.empty(), {}, {d.entries.begin(), d.entries.end()}};
-		bool apart = d.entries.size() >= 2 && !d.entries[1].size && d.entries[1].offset == context_user;
+		auto first = d.entries.empty() ? std::nullopt : std::optional<size_t>(0);
+		audit::Answer answer({d.entries.begin(), d.entries.end()}, first);
 
-		if (answer.has_ip)
-			answer.ip_entry = d.entries[0];
-		if (apart)
-			answer.chain.erase(answer.chain.begin(), answer.chain.begin() + 2);
 		for (const Waiting &w : cookies_.answer(thread, d.cookie, answer))
-			user(addresses, w.pid, w.ip, w.time, answer.ip_entry);
+			user(addresses, w.pid, w.ip, w.time, answer.sampled.value_or(Entry{}));
 		return;
 	}
 
 	// There is no record with entries where there was no space for it; that is among the lost.
-	const Answer *last = cookies_.last(thread, d.cookie);
+	const audit::Answer *last = cookies_.last(thread, d.cookie);
 
 	for (size_t i = 0; last && i < std::min(d.words.size(), last->chain.size()); i++)
 		user(callchains, d.pid, d.words[i], record.time, last->chain[i]);

@@ -39,12 +39,6 @@ private:
 		uint64_t ip;
 		uint64_t time;
 	};
-	// A record with entries. That with the words of the same cookie follows it.
-	struct Answer {
-		bool has_ip;
-		audit::Entry ip_entry;
-		std::vector<audit::Entry> chain;
-	};
 	using Thread = std::pair<uint32_t, size_t>;	// and the event
 
 	void sample(const Record &record);
@@ -57,7 +51,7 @@ private:
 	Counts remarked_;
 	audit::AddressSpaces spaces_;
 	audit::Judge judge_;
-	audit::Cookies<Thread, Waiting, Answer> cookies_;
+	audit::Cookies<Thread, Waiting> cookies_;
 	std::map<uint32_t, unsigned int> threads_;	// of the processes that began since
 	std::deque<uint32_t> dead_;
 };
