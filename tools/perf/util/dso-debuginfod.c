@@ -32,14 +32,6 @@
 #include "util.h"
 #include "../ui/ui.h"
 
-/* A server, or who wrote to the cache, may have taken another file for it. */
-static bool is_file_of(const struct build_id *bid, const char *filename)
-{
-	struct build_id found = { .size = 0, };
-
-	return filename__read_build_id(filename, &found) > 0 && build_id__equal(bid, &found);
-}
-
 /* As the manual page of debuginfod_find_debuginfo() says. */
 static int cache_dir(char *dir, size_t size)
 {
@@ -84,7 +76,8 @@ int debuginfod_cache__find(const struct build_id *bid, bool debuginfo, char *fil
 	/* An empty file says that no server had it. */
 	if (stat(filename, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return -ENOENT;
-	return is_file_of(bid, filename) ? 0 : -ENOENT;
+	/* Who wrote it may have taken another file for it. */
+	return filename__has_build_id(filename, bid) ? 0 : -ENOENT;
 }
 
 /**
@@ -393,7 +386,8 @@ char *debuginfod__fetch(const struct build_id *bid, enum debuginfod_file file, c
 	if (fd >= 0) {
 		close(fd);
 		client.failures = 0;
-		if (file != DEBUGINFOD_SOURCE && !is_file_of(bid, path))
+		/* A server may have taken another file for it. */
+		if (file != DEBUGINFOD_SOURCE && !filename__has_build_id(path, bid))
 			fd = -EBADMSG;
 	}
 	if (fd < 0) {

@@ -106,12 +106,10 @@ static size_t memory__total(void)
 static bool dso__can_be_read_again(const struct dso *dso)
 {
 	const char *filename = dso__symsrc_filename(dso);
-	struct build_id bid = { .size = 0, };
 
 	if (dso__nsinfo_const(dso) && nsinfo__need_setns(dso__nsinfo_const(dso)))
 		return false;
-	return filename && filename__read_build_id(filename, &bid) > 0 &&
-	       dso__build_id_equal(dso, &bid);
+	return filename && filename__has_build_id(filename, dso__bid(dso));
 }
 
 static void dso__drop(struct dso *dso, enum dso_memory what)
