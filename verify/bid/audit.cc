@@ -31,21 +31,30 @@ public:
 		// The kernel knows of all mappings, and the file of those that were recorded.
 		model_.expect_data();
 		while (ordered_.next(record)) {
-			layout(record, reader_.events(), fields_);
-			record_ = record;
-			if (record.type() == RECORD_SAMPLE)
-				sample();
-			else if (record.type() == RECORD_CALLCHAIN_DEFERRED)
-				deferred();
-			else if (record.type() == RECORD_LOST)
-				lost_ += record.bytes.u64(RECORD_HEADER_SIZE + 8);
-			else
-				model_.take(record, fields_);
+			try {
+				take(record);
+			} catch (const FormatError &e) {
+				unsound_.add(ordered_.where(), e);
+			}
 		}
 		return report();
 	}
 
 private:
+	void take(const Record &record)
+	{
+		layout(record, reader_.events(), fields_);
+		record_ = record;
+		if (record.type() == RECORD_SAMPLE)
+			sample();
+		else if (record.type() == RECORD_CALLCHAIN_DEFERRED)
+			deferred();
+		else if (record.type() == RECORD_LOST)
+			lost_ += record.bytes.u64(RECORD_HEADER_SIZE + 8);
+		else
+			model_.take(record, fields_);
+	}
+
 	// A sample whose address is resolved in a record to come.
 	struct Waiting {
 		uint64_t address;
@@ -191,7 +200,8 @@ private:
 		if (ordered_.late())
 			fmt::print(out_, "{} records are not in the order of time; they were judged late\n",
 				   ordered_.late());
-		if (tally_.any_wrong())
+		unsound_.print(out_);
+		if (tally_.any_wrong() || unsound_.nr())
 			return 1;
 		if (options_.strict && (sum[Verdict::Missed] || sum[Verdict::Unknown] || waiting))
 			return 1;
@@ -208,6 +218,7 @@ private:
 	Ordered ordered_;
 	Model model_;
 	Tally tally_;
+	Unsound unsound_;
 	Record record_;
 	std::vector<Field> fields_;
 	::audit::Cookies<uint32_t, Waiting> cookies_{most_threads};

@@ -8,7 +8,9 @@
 #include "perfdata/ordered.h"
 #include "perfdata/sample.h"
 
+#include <cstdlib>
 #include <map>
+#include <unordered_map>
 
 namespace bid {
 
@@ -37,38 +39,20 @@ public:
 		throw std::runtime_error(fmt::format("{}: {}", file.string(), e.what()));
 	}
 
-	// To the next record that is to be compared. What perf itself adds is not, nor are mmap events.
-	void step()
+	// To the next record. False at the end.
+	bool next()
 	{
 		try {
-			do {
-				next();
-			} while (!at_end && (record.type() >= RECORD_USER_START || record.type() == RECORD_MMAP ||
-					     record.type() == RECORD_MMAP2));
+			at_end = !ordered_.next(record);
 		} catch (const FormatError &e) {
 			throw std::runtime_error(fmt::format("{}: {}", path_.string(), e.what()));
 		}
+		return !at_end;
 	}
 
-	std::string where() const { return ordered_.where(); }
-	const Reader &reader() const { return reader_; }
-	uint64_t late() const { return ordered_.late(); }
-
-	bool at_end = false;
-	Model *model = nullptr;		// follows the mappings
-	Record record;
-	std::vector<Field> fields;
-	Sample sample;			// of other records, the task
-	std::optional<uint64_t> time;
-	uint64_t id = 0;
-	std::map<uint32_t, uint64_t> records;
-
-private:
-	void next()
+	// What the record says. Throws FormatError when it is not what it claims to be.
+	void parse()
 	{
-		at_end = !ordered_.next(record);
-		if (at_end)
-			return;
 		layout(record, reader_.events(), fields);
 		records[record.type()]++;
 		if (model)
@@ -88,6 +72,34 @@ private:
 				id = record.bytes.u64(f.at);
 	}
 
+	// What perf itself adds is not compared, nor are mmap events.
+	bool is_compared() const
+	{
+		return record.type() < RECORD_USER_START && record.type() != RECORD_MMAP && record.type() != RECORD_MMAP2;
+	}
+
+	// Without a time it has no place among the others.
+	bool has_no_place() const
+	{
+		return record.type() != RECORD_SAMPLE && record.type() != RECORD_CALLCHAIN_DEFERRED &&
+		       (!time || !*time || *time == UINT64_MAX);
+	}
+
+	const Path &path() const { return path_; }
+	std::string where() const { return ordered_.where(); }
+	const Reader &reader() const { return reader_; }
+	uint64_t late() const { return ordered_.late(); }
+
+	bool at_end = false;
+	Model *model = nullptr;		// follows the mappings
+	Record record;
+	std::vector<Field> fields;
+	Sample sample;			// of other records, the task
+	std::optional<uint64_t> time;
+	uint64_t id = 0;
+	std::map<uint32_t, uint64_t> records;
+
+private:
 	Path path_;
 	Reader reader_;
 	Ordered ordered_;
@@ -105,8 +117,8 @@ public:
 	int run()
 	{
 		events();
-		a_.step();
-		b_.step();
+		step(a_);
+		step(b_);
 		while (!a_.at_end || !b_.at_end) {
 			if (b_.at_end)
 				missing();
@@ -128,6 +140,48 @@ public:
 	}
 
 private:
+	// Records without a time, as they are in one file and not in the other.
+	struct Unplaced {
+		int64_t missing = 0;	// less than 0: added
+		std::string where, what;
+	};
+
+	// To the next record that has its place in the order of time.
+	void step(Side &side)
+	{
+		while (side.next()) {
+			try {
+				side.parse();
+			} catch (const FormatError &e) {
+				unsound_.add(fmt::format("{}: {}", side.path().string(), side.where()), e);
+				continue;
+			}
+			if (!side.is_compared())
+				continue;
+			if (!side.has_no_place())
+				return;
+			unplaced(side);
+		}
+	}
+
+	void unplaced(const Side &side)
+	{
+		auto bytes = side.record.bytes.span();
+		bool same_order = a_.reader().order() == b_.reader().order();
+		std::string key = fmt::format("{} {}", side.record.type(), bytes.size());
+
+		if (same_order)
+			key.assign(bytes.begin(), bytes.end());
+
+		auto [found, is_new] = unplaced_.try_emplace(key);
+
+		if (is_new)
+			found->second = {0, side.where(), describe(side)};
+		found->second.missing += &side == &a_ ? 1 : -1;
+		if (!found->second.missing)
+			unplaced_.erase(found);
+	}
+
 	bool same_one() const
 	{
 		return a_.record.type() == b_.record.type() && a_.time == b_.time && a_.sample.tid == b_.sample.tid &&
@@ -146,14 +200,14 @@ private:
 	{
 		missing_++;
 		tally_.wrong(a_.where(), "is missing: " + describe(a_));
-		a_.step();
+		step(a_);
 	}
 
 	void added()
 	{
 		added_++;
 		tally_.wrong(b_.where(), "is added: " + describe(b_));
-		b_.step();
+		step(b_);
 	}
 
 	// The attrs are the same but for how they tell a location.
@@ -188,8 +242,8 @@ private:
 			   a_.reader().order() == b_.reader().order()) {
 			differs("is not the same record");
 		}
-		a_.step();
-		b_.step();
+		step(a_);
+		step(b_);
 	}
 
 	void differs(const std::string &what)
@@ -346,8 +400,18 @@ private:
 		}
 	}
 
+	// What is left of the records without a time.
+	void report_unplaced()
+	{
+		for (const auto &[key, u] : unplaced_) {
+			(u.missing > 0 ? missing_ : added_) += static_cast<uint64_t>(std::abs(u.missing));
+			tally_.wrong(u.where, fmt::format("is {}: {}", u.missing > 0 ? "missing" : "added", u.what));
+		}
+	}
+
 	int report()
 	{
+		report_unplaced();
 		tally_.print_unknown();
 		Tally::print_heading(out_);
 		Tally::print(out_, "sampled", ips_);
@@ -363,7 +427,8 @@ private:
 			if (side->late())
 				fmt::print(out_, "{} records of the {} are not in the order of time\n", side->late(),
 					   side == &a_ ? "original" : "converted file");
-		if (tally_.any_wrong())
+		unsound_.print(out_);
+		if (tally_.any_wrong() || unsound_.nr())
 			return 1;
 		if (options_.strict)
 			for (const Counts *counts : {&ips_, &chains_})
@@ -383,8 +448,10 @@ private:
 	Side a_, b_;
 	Model model_;
 	Tally tally_;
+	Unsound unsound_;
 	Counts ips_, chains_;
 	std::map<uint32_t, uint64_t> compared_;
+	std::unordered_map<std::string, Unplaced> unplaced_;
 	uint64_t others_ = 0, missing_ = 0, added_ = 0, cut_ = 0;
 };
 

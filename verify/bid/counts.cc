@@ -4,11 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace bid {
 
 using audit::Verdict;
+
+void Unsound::print(std::FILE *out) const
+{
+	for (const std::string &line : first_)
+		fmt::print(out, "unsound: {}\n", line);
+	if (nr_)
+		fmt::print(out, "{} records are unsound and were passed over\n", nr_);
+}
 
 void Tally::wrong(const std::string &where, const std::string &what)
 {

@@ -2,13 +2,35 @@
 #pragma once
 
 #include "audit/judge.h"
+#include "perfdata/error.h"
 
 #include <cstdio>
 #include <map>
+#include <string>
+#include <vector>
 
 namespace bid {
 
 using audit::Counts;
+
+// Records that are not what they claim to be. They are passed over, and named in the end.
+class Unsound {
+public:
+	void add(const std::string &where, const perfdata::FormatError &error)
+	{
+		if (nr_++ < shown)
+			first_.push_back(fmt::format("{}: {}", where, error.what()));
+	}
+
+	uint64_t nr() const { return nr_; }
+	void print(std::FILE *out) const;
+
+private:
+	static constexpr uint64_t shown = 10;
+
+	uint64_t nr_ = 0;
+	std::vector<std::string> first_;
+};
 
 // Verdicts as they come, and what to say of them in the end.
 class Tally {

@@ -2,6 +2,7 @@
 // perf-bid info: what is in a file?
 #include "audit/cookies.h"
 #include "bid/commands.h"
+#include "bid/counts.h"
 #include "bid/entry.h"
 #include "bid/model.h"
 #include "bid/names.h"
@@ -53,18 +54,11 @@ public:
 
 			(type < common_.size() ? common_[type] : records_[type])++;
 			bytes_ += record.bytes.size();
-			if (type == RECORD_MMAP2 && record.misc() & MISC_MMAP_BUILD_ID)
-				name(record);
-			if (type != RECORD_SAMPLE && type != RECORD_CALLCHAIN_DEFERRED)
-				continue;
-			layout(record, reader_.events(), fields_);
-
-			Sample s = parse_sample(record, fields_);
-
-			if (type == RECORD_SAMPLE)
-				sample(record, s);
-			else
-				deferred(record, s);
+			try {
+				take(record);
+			} catch (const FormatError &e) {
+				unsound_.add(reader_.where(), e);
+			}
 		}
 		for (uint32_t type = 0; type < common_.size(); type++)
 			if (common_[type])
@@ -73,8 +67,27 @@ public:
 
 	void print(std::FILE *out) const;
 	void print_json(std::FILE *out) const;
+	const Unsound &unsound() const { return unsound_; }
 
 private:
+	void take(const Record &record)
+	{
+		uint32_t type = record.type();
+
+		if (type == RECORD_MMAP2 && record.misc() & MISC_MMAP_BUILD_ID)
+			name(record);
+		if (type != RECORD_SAMPLE && type != RECORD_CALLCHAIN_DEFERRED)
+			return;
+		layout(record, reader_.events(), fields_);
+
+		Sample s = parse_sample(record, fields_);
+
+		if (type == RECORD_SAMPLE)
+			sample(record, s);
+		else
+			deferred(record, s);
+	}
+
 	enum class What : uint8_t { Resolved, User, Kernel, Marker };
 
 	What count(const Record &record, uint64_t at, Walker::What what)
@@ -230,6 +243,7 @@ private:
 	static constexpr size_t most_kept = 100000;
 
 	Reader reader_;
+	Unsound unsound_;
 	std::vector<Field> fields_;
 	std::array<uint64_t, 128> common_{};
 	std::map<uint32_t, uint64_t> records_;
@@ -313,7 +327,8 @@ int run_info(const Path &file, const Options &options, std::FILE *out)
 		info.print_json(out);
 	else
 		info.print(out);
-	return 0;
+	info.unsound().print(options.json ? stderr : out);
+	return info.unsound().nr() ? 1 : 0;
 }
 
 } // namespace bid

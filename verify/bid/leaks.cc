@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // perf-bid leaks: which user addresses are there still?
 #include "bid/commands.h"
+#include "bid/counts.h"
 #include "bid/names.h"
 #include "perfdata/sample.h"
 
@@ -35,13 +36,19 @@ public:
 	void run()
 	{
 		while (reader_.next(record_)) {
-			layout(record_, reader_.events(), fields_);
 			number_++;
-			look();
+			try {
+				layout(record_, reader_.events(), fields_);
+				look();
+			} catch (const FormatError &e) {
+				unsound_.add(reader_.where(), e);
+			}
 		}
 	}
 
 	bool any() const { return !leaks_.empty(); }
+	// In these there may be more.
+	const Unsound &unsound() const { return unsound_; }
 
 	void print(std::FILE *out) const
 	{
@@ -158,6 +165,7 @@ private:
 	Record record_;
 	std::vector<Field> fields_;
 	std::map<std::pair<uint32_t, std::string>, Leak> leaks_;
+	Unsound unsound_;
 	uint64_t number_ = 0;
 };
 
@@ -172,7 +180,8 @@ int run_leaks(const Path &file, const Options &options, std::FILE *out)
 		leaks.print_json(out);
 	else
 		leaks.print(out);
-	return leaks.any() ? 1 : 0;
+	leaks.unsound().print(options.json ? stderr : out);
+	return leaks.any() || leaks.unsound().nr() ? 1 : 0;
 }
 
 } // namespace bid

@@ -43,7 +43,7 @@ bool Ordered::read()
 	std::optional<uint64_t> time = time_of(record, reader_.events());
 	auto bytes = record.bytes.span();
 
-	untimed_ = !time || *time == UINT64_MAX;
+	untimed_ = !time || !*time || *time == UINT64_MAX;
 	item.time = untimed_ ? 0 : *time;
 	item.number = number_++;
 	item.place = reader_.place();

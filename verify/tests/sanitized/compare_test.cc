@@ -78,6 +78,52 @@ TEST_F(CompareTest, MissingAndAdded)
 	EXPECT_NE(got.text.find("0 records missing, 1 added"), std::string::npos) << got.text;
 }
 
+// perf record writes it at its end without a time, perf inject where it has read it.
+TEST_F(CompareTest, RecordWithoutATime)
+{
+	hostile::EventSpec event{.sample_type = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME, .flags = {ATTR_FLAG_SAMPLE_ID_ALL}};
+	auto file = [&event](uint32_t before, uint32_t between, uint32_t after) {
+		hostile::Composer c(std::endian::little, false, {event});
+		hostile::SampleSpec sample{.ip = 0x1000};
+		auto lost = [&c](uint32_t number) {
+			if (number)
+				c.record(RECORD_LOST_SAMPLES, 0, c.body().u64(number), {});
+		};
+
+		lost(before);
+		c.sample({.pid = 1, .tid = 1, .time = 1000}, event, sample);
+		lost(between);
+		c.sample({.pid = 1, .tid = 1, .time = 2000}, event, sample);
+		lost(after);
+		return c.finish({});
+	};
+	Said got = compare(file(0, 3, 4), file(4, 3, 0));
+
+	EXPECT_EQ(got.status, 0) << got.text;
+	EXPECT_NE(got.text.find("0 records missing, 0 added"), std::string::npos) << got.text;
+	got = compare(file(0, 3, 4), file(4, 0, 0));
+	EXPECT_EQ(got.status, 1) << got.text;
+	EXPECT_NE(got.text.find("is missing: LOST_SAMPLES"), std::string::npos) << got.text;
+	got = compare(file(0, 3, 4), file(5, 0, 3));
+	EXPECT_EQ(got.status, 1) << got.text;
+	EXPECT_NE(got.text.find("1 records missing, 1 added"), std::string::npos) << got.text;
+}
+
+TEST_F(CompareTest, PassesOverARecordThatIsUnsound)
+{
+	Buffer a = specimen("plain-le"), b = specimen("converted-le");
+	File f = File::parse(b);
+	auto [number, field] = find(f, Kind::Count);
+
+	put(b, f.records()[number].offset() + field.at, 8, UINT64_MAX, std::endian::little);
+
+	Said got = compare(a, b);
+
+	EXPECT_EQ(got.status, 1);
+	EXPECT_NE(got.text.find("\nunsound: "), std::string::npos) << got.text;
+	EXPECT_NE(got.text.find("47 samples in both"), std::string::npos) << got.text;
+}
+
 TEST_F(CompareTest, OtherFieldsAndEntries)
 {
 	Buffer a = specimen("plain-le");
