@@ -153,15 +153,43 @@ std::optional<BuildId> BuildIds::of(const std::string &path, uint64_t inode)
 		return known == by_inode_.end() ? std::nullopt : std::optional(known->second);
 	}
 
-	if (auto told = told_.find(path); told != told_.end())
+	if (auto told = told_.find(path); told != told_.end()) {
+		// The table was written after the file was replaced, and has the ID of the new one.
+		if (this_machine_ && is_other_file(path, inode) && read_once(path) == told->second)
+			return std::nullopt;
 		return told->second;
+	}
 	if (mind_inodes_) {
 		struct stat st;
 
 		if (stat(path.c_str(), &st) || st.st_ino != inode)
 			return std::nullopt;
 	}
+	return read_once(path);
+}
 
+void BuildIds::forget_if_it_begins(const std::string &path, std::span<const uint8_t> bytes)
+{
+	auto told = told_.find(path);
+
+	if (told != told_.end() && told->second.size <= bytes.size() &&
+	    std::equal(bytes.begin(), bytes.begin() + told->second.size, told->second.bytes.begin()))
+		told_.erase(told);
+}
+
+// Whether there is a file of that name, of another inode number.
+bool BuildIds::is_other_file(const std::string &path, uint64_t inode)
+{
+	auto [found, is_new] = other_file_.try_emplace({path, inode});
+	struct stat st;
+
+	if (is_new)
+		found->second = inode && inode != any_inode && !stat(path.c_str(), &st) && st.st_ino != inode;
+	return found->second;
+}
+
+std::optional<BuildId> BuildIds::read_once(const std::string &path)
+{
 	auto [found, is_new] = by_path_.try_emplace(path);
 
 	if (is_new) {

@@ -122,10 +122,10 @@ private:
 		layout(record, reader_.events(), fields_);
 		for (const Field &f : fields_) {
 			if (f.kind == Kind::MapBuildIdSize)
-				id.size = std::min<uint8_t>(record.bytes.u8(f.at), BUILD_ID_MAX);
+				id.size = record.bytes.u8(f.at);
 			else if (f.kind == Kind::MapBuildId)
 				std::copy_n(record.bytes.span().begin() + f.at, BUILD_ID_MAX, id.bytes.begin());
-			else if (f.name == Name::Text && names_.size() < most)
+			else if (f.name == Name::Text && id.size && names_.size() < most)
 				names_.try_emplace(id, text_in(record.bytes.slice(f.at, f.width)));
 		}
 	}

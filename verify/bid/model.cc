@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "bid/model.h"
 
+#include <unistd.h>
+
 #include <cstring>
 
 namespace bid {
@@ -9,8 +11,6 @@ using namespace perfdata;
 
 namespace {
 
-constexpr uint64_t any_inode = UINT64_MAX;	// MMAP does not tell it
-
 // What the kernel names like a file, and is none.
 bool no_file(const std::string &path)
 {
@@ -18,6 +18,14 @@ bool no_file(const std::string &path)
 		if (path.starts_with(name))
 			return true;
 	return !path.starts_with('/');
+}
+
+std::string own_host_name()
+{
+	char name[256] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	return name;
 }
 
 } // namespace
@@ -37,13 +45,19 @@ void Model::expect_data()
 		judge_.only_code_is_known();
 }
 
-// In a stream the table comes bit by bit.
+// In a stream the table comes bit by bit, and so does the name of the machine.
 void Model::learn_build_ids()
 {
+	if (!host_is_known_ && !reader_.host_name().empty()) {
+		host_is_known_ = true;
+		if (reader_.host_name() == own_host_name())
+			ids_.is_this_machine();
+	}
+
 	const std::vector<BuildIdRow> &rows = reader_.build_ids();
 
 	for (; learned_ < rows.size(); learned_++)
-		if ((rows[learned_].misc & MISC_CPUMODE_MASK) == MISC_USER)
+		if ((rows[learned_].misc & MISC_CPUMODE_MASK) == MISC_USER && rows[learned_].id.size)
 			ids_.tell(rows[learned_].name, rows[learned_].id);
 }
 
@@ -51,11 +65,12 @@ void Model::map(const Record &record, const std::vector<Field> &fields)
 {
 	audit::Mapping m;
 	uint32_t pid = 0;
+	uint64_t device_at = 0;
 	bool has_pid = false;
 
 	if ((record.misc() & MISC_CPUMODE_MASK) != MISC_USER)
 		return;
-	m.inode = record.type() == RECORD_MMAP ? any_inode : 0;
+	m.inode = record.type() == RECORD_MMAP ? audit::any_inode : 0;	// MMAP does not tell it
 	for (const Field &f : fields) {
 		switch (f.name) {
 		case Name::Pid:
@@ -71,6 +86,9 @@ void Model::map(const Record &record, const std::vector<Field> &fields)
 			break;
 		case Name::FileOffset:
 			m.offset = record.bytes.u64(f.at);
+			break;
+		case Name::Device:
+			device_at = device_at ? device_at : f.at;
 			break;
 		case Name::Inode:
 			m.inode = record.bytes.u64(f.at);
@@ -90,21 +108,56 @@ void Model::map(const Record &record, const std::vector<Field> &fields)
 			break;
 		}
 	}
-	if (m.id && m.id->size > BUILD_ID_MAX)
-		throw FormatError(record.offset(), fmt::format("a build ID of {} bytes", m.id->size));
-	if (m.id && !m.id->size)
-		m.id.reset();
+	// What perf before 7.3 takes for a build ID in a record that is flagged as if it had one, and writes to the table.
+	if (device_at)
+		ids_.forget_if_it_begins(m.path, record.bytes.slice(device_at + 4, BUILD_ID_MAX).span());
 	if (!m.id && no_file(m.path))
 		m.inode = 0;
 	mappings_++;
 	spaces_.map(pid, std::move(m));
 }
 
-// The rest of its end is sampled, too.
-void Model::exit(uint32_t pid)
+void Model::fork(const Record &record)
+{
+	const Bytes &bytes = record.bytes;
+	uint32_t pid = bytes.u32(RECORD_HEADER_SIZE), parent = bytes.u32(RECORD_HEADER_SIZE + 4);
+
+	if (pid == parent) {
+		threads_[pid].running.insert(bytes.u32(RECORD_HEADER_SIZE + 8));
+		return;
+	}
+	// A new process may have the number of one that has ended.
+	std::erase(dead_, pid);
+	threads_.erase(pid);
+	if (!(record.misc() & MISC_FORK_EXEC))
+		spaces_.fork(pid, parent);
+}
+
+// A process goes on when its first thread has ended, as long as it has others.
+bool Model::ends(uint32_t pid, uint32_t tid)
+{
+	auto found = threads_.find(pid);
+
+	if (found == threads_.end())
+		return tid == pid;
+
+	Threads &threads = found->second;
+
+	threads.running.erase(tid);
+	threads.first_has_ended = threads.first_has_ended || tid == pid;
+	if (!threads.first_has_ended || !threads.running.empty())
+		return false;
+	threads_.erase(found);
+	return true;
+}
+
+void Model::exit(uint32_t pid, uint32_t tid)
 {
 	static constexpr size_t kept = 10000;
 
+	if (!ends(pid, tid))
+		return;
+	// The rest of its end is sampled, too.
 	dead_.push_back(pid);
 	if (dead_.size() > kept) {
 		spaces_.exit(dead_.front());
@@ -126,19 +179,11 @@ void Model::take(const Record &record, const std::vector<Field> &fields)
 		if (record.misc() & MISC_COMM_EXEC)
 			spaces_.exec_keeping(bytes.u32(RECORD_HEADER_SIZE));
 		break;
-	case RECORD_FORK: {
-		uint32_t pid = bytes.u32(RECORD_HEADER_SIZE), parent = bytes.u32(RECORD_HEADER_SIZE + 4);
-
-		// A new process may have the number of one that has ended.
-		std::erase(dead_, pid);
-		if (!(record.misc() & MISC_FORK_EXEC))
-			spaces_.fork(pid, parent);
+	case RECORD_FORK:
+		fork(record);
 		break;
-	}
 	case RECORD_EXIT:
-		// Of the process, not of one of its threads.
-		if (bytes.u32(RECORD_HEADER_SIZE) == bytes.u32(RECORD_HEADER_SIZE + 8))
-			exit(bytes.u32(RECORD_HEADER_SIZE));
+		exit(bytes.u32(RECORD_HEADER_SIZE), bytes.u32(RECORD_HEADER_SIZE + 8));
 		break;
 	}
 }

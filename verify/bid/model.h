@@ -5,6 +5,8 @@
 #include "perfdata/reader.h"
 
 #include <deque>
+#include <map>
+#include <set>
 
 namespace bid {
 
@@ -26,16 +28,26 @@ public:
 	uint64_t mappings() const { return mappings_; }	// of user space, that the file tells of
 
 private:
+	// Of a process: those that it has made and that have not ended. The first one is not among them.
+	struct Threads {
+		std::set<uint32_t> running;
+		bool first_has_ended = false;
+	};
+
 	void map(const perfdata::Record &record, const std::vector<perfdata::Field> &fields);
 	void learn_build_ids();
-	void exit(uint32_t pid);
+	void fork(const perfdata::Record &record);
+	bool ends(uint32_t pid, uint32_t tid);
+	void exit(uint32_t pid, uint32_t tid);
 
 	const perfdata::Reader &reader_;
 	audit::AddressSpaces spaces_;
 	audit::BuildIds ids_;
 	audit::Judge judge_{spaces_, ids_};
+	bool host_is_known_ = false;
 	size_t learned_ = 0;	// rows of the build-ID table
 	uint64_t mappings_ = 0;
+	std::map<uint32_t, Threads> threads_;
 	std::deque<uint32_t> dead_;
 };
 

@@ -265,7 +265,7 @@ std::vector<std::pair<unsigned int, Body>> Composer::features(const std::vector<
 		}
 		list.emplace_back(FEATURE_BUILD_ID, ids);
 	}
-	list.emplace_back(FEATURE_HOSTNAME, text("specimen"));
+	list.emplace_back(FEATURE_HOSTNAME, text(host_name_));
 	list.emplace_back(FEATURE_OSRELEASE, text("7.3.0"));
 	list.emplace_back(FEATURE_VERSION, text("7.3.0"));
 	list.emplace_back(FEATURE_ARCH, text(order_ == std::endian::little ? "x86_64" : "s390x"));

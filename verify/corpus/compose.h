@@ -98,6 +98,7 @@ public:
 	void record(uint32_t type, uint16_t misc, const Body &body, const Stamp &stamp);
 	void record(uint32_t type, uint16_t misc, const Body &body);
 
+	void set_host_name(std::string name) { host_name_ = std::move(name); }
 	void comm(const Stamp &s, std::string_view name);
 	void fork(const Stamp &s, uint32_t parent);
 	void exit(const Stamp &s);
@@ -122,6 +123,7 @@ private:
 	std::endian order_;
 	bool pipe_;
 	std::vector<EventSpec> events_;
+	std::string host_name_ = "specimen";
 	Buffer data_;
 };
 

@@ -16,6 +16,7 @@ void Events::add(Attr attr)
 		throw FormatError(attr.bytes.base(), fmt::format("an attr of {} bytes", attr.bytes.size()));
 	for (uint64_t id : attr.ids)
 		by_id_.emplace(id, attrs_.size());
+	record_build_ids_ = record_build_ids_ || attr.flag(ATTR_FLAG_BUILD_ID);
 	attrs_.push_back(std::move(attr));
 }
 

@@ -41,12 +41,16 @@ public:
 	const std::deque<Attr> &attrs() const { return attrs_; }
 	const Attr &first() const { return attrs_.front(); }
 
+	// Whether any event asks for the build IDs of what is mapped.
+	bool record_build_ids() const { return record_build_ids_; }
+
 	// The event that a sample of this id belongs to; the first one for an id that nobody has.
 	const Attr *of(uint64_t id) const;
 
 private:
 	std::deque<Attr> attrs_;
 	std::unordered_map<uint64_t, size_t> by_id_;
+	bool record_build_ids_ = false;
 };
 
 } // namespace perfdata

@@ -41,7 +41,7 @@ BuildIdRow parse_build_id_row(const Bytes &record)
 	std::copy(id.begin(), id.end(), row.id.bytes.begin());
 	row.id.size = row.misc & MISC_BUILD_ID_SIZE ? record.u8(id_at + BUILD_ID_MAX) : likely_size(row.id);
 	if (row.id.size > BUILD_ID_MAX)
-		throw FormatError(record.base(), fmt::format("a build ID of {} bytes", row.id.size));
+		row.id = {};
 	row.name = text_in(record.slice(name_at, record.size() - std::min<uint64_t>(record.size(), name_at)));
 	return row;
 }
@@ -59,6 +59,13 @@ std::vector<BuildIdRow> parse_build_ids(const Bytes &feature)
 		at += size;
 	}
 	return rows;
+}
+
+std::string parse_host_name(const Bytes &feature)
+{
+	uint64_t at = 0;
+
+	return string_at(feature, at);
 }
 
 std::vector<std::string> parse_event_names(const Bytes &feature)

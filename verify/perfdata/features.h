@@ -19,6 +19,8 @@ BuildIdRow parse_build_id_row(const Bytes &record);
 std::vector<BuildIdRow> parse_build_ids(const Bytes &feature);
 
 // EVENT_DESC: the name of each event, in the order of the attrs.
+// The name of the machine that it was recorded on.
+std::string parse_host_name(const Bytes &feature);
 std::vector<std::string> parse_event_names(const Bytes &feature);
 
 } // namespace perfdata

@@ -345,10 +345,33 @@ private:
 		word(Kind::FileOffset, Name::FileOffset);
 	}
 
+	// Linux before 7.3 sets the flag for an event that asks for build IDs, and leaves it set in the records of other
+	// recorders that do not: theirs have device and inode. perf inject adds build IDs where no event asks for them; the
+	// last bytes of those that are not 0 are not the upper half of an inode's generation, which has 32 bits.
+	bool has_build_id() const
+	{
+		const Bytes &bytes = record_.bytes;
+		uint64_t id_at = at_ + 4;
+		auto zero = [&bytes](uint64_t begin, uint64_t end) {
+			auto part = bytes.slice(begin, end - begin).span();
+
+			return std::all_of(part.begin(), part.end(), [](uint8_t b) { return !b; });
+		};
+
+		if (!(record_.misc() & MISC_MMAP_BUILD_ID) || !bytes.holds(at_, 4 + BUILD_ID_MAX))
+			return false;
+
+		uint64_t size = bytes.u8(at_);
+
+		if (!size || size > BUILD_ID_MAX || !zero(at_ + 1, id_at) || !zero(id_at + size, id_at + BUILD_ID_MAX))
+			return false;
+		return events_.record_build_ids() || !zero(id_at + BUILD_ID_MAX - 4, id_at + BUILD_ID_MAX);
+	}
+
 	void mmap2()
 	{
 		mapping();
-		if (record_.misc() & MISC_MMAP_BUILD_ID) {
+		if (has_build_id()) {
 			field(Kind::MapBuildIdSize, Name::BuildId, 1);
 			field(Kind::Opaque, Name::Reserved, 3);
 			field(Kind::MapBuildId, Name::BuildId, BUILD_ID_MAX);

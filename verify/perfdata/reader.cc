@@ -68,7 +68,7 @@ void Reader::open_file(Source &source)
 		unsigned int number = header_.features[i];
 		Section s = parse_section(table, i * SECTION_SIZE, source.size(), fmt::format("feature {}", number));
 
-		if (number == FEATURE_EVENT_DESC || number == FEATURE_BUILD_ID) {
+		if (number == FEATURE_EVENT_DESC || number == FEATURE_BUILD_ID || number == FEATURE_HOSTNAME) {
 			Buffer feature = source.read_at(s.offset, s.size);
 
 			take_feature(number, Bytes(feature, order(), s.offset));
@@ -110,6 +110,8 @@ void Reader::take_feature(uint64_t number, const Bytes &bytes)
 		event_names_ = parse_event_names(bytes);
 	else if (number == FEATURE_BUILD_ID)
 		build_ids_ = parse_build_ids(bytes);
+	else if (number == FEATURE_HOSTNAME)
+		host_name_ = parse_host_name(bytes);
 }
 
 // What the header of a file says, records of a stream say.

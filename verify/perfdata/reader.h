@@ -34,6 +34,7 @@ public:
 	// In a stream both grow while records are read.
 	const Events &events() const { return events_; }
 	const std::vector<std::string> &event_names() const { return event_names_; }
+	const std::string &host_name() const { return host_name_; }
 	const std::vector<BuildIdRow> &build_ids() const { return build_ids_; }
 
 	// False at the end. The record stays until the next call. COMPRESSED records are not given, but what is in them.
@@ -67,6 +68,7 @@ private:
 	Events events_;
 	std::deque<Buffer> kept_;
 	std::vector<std::string> event_names_;
+	std::string host_name_;
 	std::vector<BuildIdRow> build_ids_;
 	std::vector<Part> parts_;
 	size_t part_ = 0;

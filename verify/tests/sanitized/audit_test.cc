@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace perfdata;
 
@@ -198,7 +199,7 @@ TEST(Audit, BetweenTwoPrograms)
 	hostile::Entry entry{id, 0x1010};
 
 	e.sample_type = SAMPLE_TID | SAMPLE_TIME | SAMPLE_CALLCHAIN_BUILD_ID_OFFSET;
-	e.flags = {ATTR_FLAG_SAMPLE_ID_ALL};
+	e.flags = {ATTR_FLAG_SAMPLE_ID_ALL, ATTR_FLAG_BUILD_ID};
 	for (bool runs : {false, true}) {
 		hostile::Composer c(std::endian::little, false, {e});
 
@@ -213,5 +214,137 @@ TEST(Audit, BetweenTwoPrograms)
 		s.chain_entries = {{{}, CONTEXT_USER}, entry};
 		c.sample({5, 5, 5, 0, 0}, e, s);
 		EXPECT_EQ(judged(scratch.write("exec", c.finish({})), true).status, runs ? 1 : 0);
+	}
+}
+
+// Device and inode in a record that is flagged as if it had a build ID.
+TEST(Audit, FalseBuildIdOfAMapping)
+{
+	Scratch scratch;
+	std::string path = std::filesystem::canonical("/proc/self/exe");
+	::audit::BuildId own = ::audit::read_build_id(path);
+	struct stat st;
+
+	ASSERT_EQ(stat(path.c_str(), &st), 0);
+	for (std::endian order : {std::endian::little, std::endian::big})
+		for (uint32_t major : {8, 254, 259, 0})
+			for (bool asked : {false, true}) {
+				hostile::EventSpec e;
+				hostile::SampleSpec s;
+				hostile::BuildIdRow row{5, MISC_USER, {8, {}}, path};
+
+				e.sample_type = SAMPLE_TID | SAMPLE_TIME | SAMPLE_BUILD_ID_OFFSET;
+				e.flags = {ATTR_FLAG_SAMPLE_ID_ALL, ATTR_FLAG_MMAP};
+				if (asked)
+					e.flags.push_back(ATTR_FLAG_BUILD_ID);
+
+				hostile::Composer c(order, false, {e});
+				Buffer inode = c.body().u32(1).u64(st.st_ino).u64(77).bytes();
+
+				c.record(RECORD_MMAP2, MISC_USER | MISC_MMAP_BUILD_ID,
+					 c.body().u32(5).u32(5).u64(0x10000).u64(0x1000).u64(0x2000).u32(major).raw(inode)
+						 .u32(5).u32(2).text(path, 8),
+					 {5, 5, 1, 0, 0});
+				s.ip_entry = {{own.size, own.bytes}, 0x2010};
+				c.sample({5, 5, 2, 0, 0}, e, s);
+				// perf took it for a build ID itself.
+				std::copy_n(inode.begin(), row.id.size, row.id.bytes.begin());
+
+				Said got = judged(scratch.write("false", c.finish({row})), true);
+
+				EXPECT_EQ(got.status, 0) << major << asked << got.text;
+				EXPECT_EQ(got.text.find("there was nothing"), std::string::npos) << got.text;
+			}
+}
+
+// Where no event asks for build IDs, those that perf inject has added are told from inodes.
+TEST(Audit, AddedBuildIdOfAMapping)
+{
+	Scratch scratch;
+	hostile::EventSpec e;
+	hostile::SampleSpec s;
+	hostile::BuildId id{20, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}};
+
+	e.sample_type = SAMPLE_TID | SAMPLE_TIME | SAMPLE_BUILD_ID_OFFSET;
+	e.flags = {ATTR_FLAG_SAMPLE_ID_ALL, ATTR_FLAG_MMAP};
+
+	hostile::Composer c(std::endian::little, false, {e});
+
+	c.mmap2({5, 5, 1, 0, 0}, 0x10000, 0x1000, 0x2000, id, "/a");
+	s.ip_entry = {id, 0x2010};
+	c.sample({5, 5, 2, 0, 0}, e, s);
+	EXPECT_EQ(judged(scratch.write("added", c.finish({})), true).status, 0);
+}
+
+// The table has the build ID of the file that is there now. Another one was mapped.
+TEST(Audit, TableOfAReplacedFile)
+{
+	Scratch scratch;
+	std::string path = std::filesystem::canonical("/proc/self/exe");
+	::audit::BuildId own = ::audit::read_build_id(path);
+	hostile::BuildId id{own.size, own.bytes};
+	struct stat st;
+	char host[256] = "";
+
+	ASSERT_EQ(stat(path.c_str(), &st), 0);
+	ASSERT_EQ(gethostname(host, sizeof(host) - 1), 0);
+	for (bool here : {true, false})
+		for (bool same : {true, false}) {
+			hostile::EventSpec e;
+			hostile::SampleSpec s;
+
+			e.sample_type = SAMPLE_TID | SAMPLE_TIME | SAMPLE_BUILD_ID_OFFSET;
+			e.flags = {ATTR_FLAG_SAMPLE_ID_ALL, ATTR_FLAG_MMAP};
+
+			hostile::Composer c(std::endian::little, false, {e});
+
+			if (here)
+				c.set_host_name(host);
+			c.record(RECORD_MMAP2, MISC_USER,
+				 c.body().u32(5).u32(5).u64(0x10000).u64(0x1000).u64(0x2000).u32(8).u32(1)
+					 .u64(st.st_ino + !same).u64(0).u32(5).u32(2).text(path, 8),
+				 {5, 5, 1, 0, 0});
+			s.ip_entry = {id, 0x2010};
+			c.sample({5, 5, 2, 0, 0}, e, s);
+
+			Said got = judged(scratch.write("replaced", c.finish({{5, MISC_USER, id, path}})), true);
+
+			// On another machine the file has another inode number anyway.
+			EXPECT_EQ(got.status, here && !same) << got.text;
+		}
+}
+
+// The first thread ends, and ten thousand other processes. The rest of the process is what it was.
+TEST(Audit, FirstThreadEndsFirst)
+{
+	Scratch scratch;
+	hostile::EventSpec e;
+	hostile::SampleSpec s;
+	hostile::BuildId id{3, {1, 2, 3}};
+
+	e.sample_type = SAMPLE_TID | SAMPLE_TIME | SAMPLE_BUILD_ID_OFFSET;
+	e.flags = {ATTR_FLAG_SAMPLE_ID_ALL, ATTR_FLAG_MMAP, ATTR_FLAG_BUILD_ID};
+	for (bool threads : {false, true}) {
+		hostile::Composer c(std::endian::little, false, {e});
+		uint64_t time = 1;
+		auto task = [&c, &time](uint32_t type, uint32_t pid, uint32_t parent, uint32_t tid) {
+			time++;
+			c.record(type, 0, c.body().u32(pid).u32(parent).u32(tid).u32(parent).u64(time),
+				 {pid, tid, time, 0, 0});
+		};
+
+		c.mmap2({5, 5, time, 0, 0}, 0x10000, 0x1000, 0x2000, id, "/a");
+		if (threads)
+			task(RECORD_FORK, 5, 5, 6);
+		task(RECORD_EXIT, 5, 5, 5);
+		for (uint32_t pid = 100; pid < 10200; pid++)
+			task(RECORD_EXIT, pid, 1, pid);
+		s.ip_entry = {id, 0x2010};
+		c.sample({5, 6, ++time, 0, 0}, e, s);
+
+		Said got = judged(scratch.write("threads", c.finish({})), true);
+
+		// It is forgotten, with the numbers of processes in use again and again.
+		EXPECT_EQ(got.status, !threads) << got.text;
 	}
 }
