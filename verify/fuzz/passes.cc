@@ -12,7 +12,7 @@ using Args = std::vector<std::string>;
 const std::array<Args, 7> scripts = {{
 	{"-F", "comm,tid,time,event,ip,sym,symoff,dso", "BUILDID"},
 	{},
-	{"-F", "comm,tid,time,event,sym,symoff,dso", "BUILDID"},
+	{"-G", "-F", "comm,tid,time,event,ip,sym,symoff,dso", "BUILDID"},
 	{"-D"},
 	{"-F", "+srcline", "BUILDID"},
 	{"--no-inline", "-F", "+symoff,+dsoff", "BUILDID"},
