@@ -49,7 +49,9 @@ int main(int argc, char **argv)
 			     [&] { return bid::run_info(file, options, stdout); });
 	auto *audit = command("audit", "check every entry against what is mapped and what the files say",
 			      "The mmap events of FILE say what is mapped where; the build ID is that of the event, else that of\n"
-			      "FILE's table, else the one that the ELF file itself has, if it is the same inode still. Where the\n"
+			      "FILE's table, else the one that the ELF file itself has, if it is the same inode still. What the table\n"
+			      "says of a path where another file with that build ID is now, on the machine that FILE was recorded\n"
+			      "on, is not known; device and inode that are flagged as a build ID are taken for what they are. Where the\n"
 			      "sample has the address, the entry must be that address; where it has not, the entry must name a part\n"
 			      "of a file that is mapped. Records of deferred callchains are joined by cookie.\n"
 			      "\n"
@@ -57,6 +59,7 @@ int main(int argc, char **argv)
 			      "  wrong    printed: place in FILE, task, address, what is expected and what is found; exit status 1\n"
 			      "  missed   not resolved, although it could have been\n"
 			      "  nothing  not resolved, and nothing to resolve: no file is mapped there, or one without a build ID\n"
+			      "  unsound  a record that is not what it claims to be: printed, passed over; exit status 1\n"
 			      "  unknown  FILE does not say enough to tell; the reasons are printed, with their number",
 			      [&] { return bid::run_audit(file, options, stdout); });
 	auto *compare = command("compare", "is CONVERTED what ORIGINAL says, sample for sample?",
