@@ -2,6 +2,7 @@
 #include "fuzz/campaign.h"
 
 #include "fuzz/server.h"
+#include "mutate/elf.h"
 #include "mutate/mutator.h"
 #include "mutate/rng.h"
 #include "perfdata/io.h"
@@ -54,6 +55,8 @@ public:
 		}
 		if (corpus_.empty())
 			throw std::runtime_error("the corpus is empty");
+		if (s.elf)
+			find_libraries();
 		set_limits();
 		set_env();
 		probe();
@@ -75,6 +78,47 @@ public:
 	}
 
 private:
+	struct Library {
+		fs::path name; // below symfs
+		perfdata::Buffer content;
+	};
+
+	// The files that one index damages: where they stand while perf runs, and their names in Settings::keep.
+	struct Damaged {
+		fs::path at;
+		std::string name;
+		hostile::Mutant mutant;
+	};
+
+	void find_libraries()
+	{
+		for (const fs::directory_entry &e : fs::recursive_directory_iterator(s_.symfs))
+			if (e.is_regular_file())
+				libraries_.push_back({fs::relative(e.path(), s_.symfs), perfdata::read_file(e.path())});
+		if (libraries_.empty())
+			throw std::runtime_error(s_.symfs.string() + " has no files");
+		// The order in a directory is not the same everywhere.
+		std::sort(libraries_.begin(), libraries_.end(),
+			  [](const Library &a, const Library &b) { return a.name < b.name; });
+	}
+
+	std::vector<Damaged> damage(uint64_t index, size_t which, const fs::path &dir) const
+	{
+		uint64_t seed = hostile::mixed_seed(s_.seed, index);
+		std::vector<Damaged> list;
+
+		if (!s_.elf) {
+			list.push_back({dir / "in.data", fmt::format("{}-{}.data", s_.seed, index),
+					hostile::mutate(corpus_[which], seed)});
+			return list;
+		}
+		for (const Library &library : libraries_)
+			list.push_back({dir / "symfs" / library.name,
+					fmt::format("{}-{}.symfs/{}", s_.seed, index, library.name.string()),
+					hostile::mutate_elf(library.content, hostile::mixed_seed(seed, list.size()))});
+		return list;
+	}
+
 	// A count gone wild must not take the machine's memory or disk. Sanitizers reserve terabytes, and have a
 	// limit of their own.
 	void set_limits()
@@ -91,6 +135,13 @@ private:
 		fs::path home = s_.scratch / "home";
 
 		fs::create_directories(home);
+		// LLVM does not survive broken debug info, and has no way to be told to.
+		if (s_.elf) {
+			static constexpr std::string_view config = "[addr2line]\n\tstyle = libdw,addr2line\n";
+
+			perfdata::overwrite_file(home / ".perfconfig",
+						 {reinterpret_cast<const uint8_t *>(config.data()), config.size()});
+		}
 		env_ = {
 			"HOME=" + home.string(),
 			"TMPDIR=" + s_.scratch.string(),
@@ -181,15 +232,19 @@ private:
 
 	void one_file(uint64_t index, const fs::path &dir, std::optional<Server> &server)
 	{
-		fs::path in = dir / "in.data";
 		fs::path out = dir / "out.data";
-		uint64_t seed = hostile::mixed_seed(s_.seed, index);
-		size_t which = seed % corpus_.size();
-		hostile::Mutant mutant = hostile::mutate(corpus_[which], seed);
+		size_t which = hostile::mixed_seed(s_.seed, index) % corpus_.size();
+		std::vector<Damaged> damaged = damage(index, which, dir);
+		fs::path in = s_.elf ? s_.corpus[which] : dir / "in.data";
+		fs::path symfs = s_.elf ? dir / "symfs" : s_.symfs;
 		uint64_t runs = 0, accepted = 0;
 
-		perfdata::overwrite_file(in, mutant.content);
-		for (const Pass &pass : passes(index, s_.perf, abilities_, s_.symfs, in.string(), out.string())) {
+		for (const Damaged &d : damaged) {
+			fs::create_directories(d.at.parent_path());
+			perfdata::overwrite_file(d.at, d.mutant.content);
+		}
+		for (const Pass &pass : s_.elf ? elf_passes(index, s_.perf, symfs, in.string())
+					       : passes(index, s_.perf, abilities_, symfs, in.string(), out.string())) {
 			Outcome o = server ? server->run(pass.argv, dir / "err", s_.timeout_s)
 					   : run_child(pass.argv, env_, dir / "err", s_.timeout_s);
 			std::optional<Verdict> v = judge(o);
@@ -210,7 +265,7 @@ private:
 					v->signature += " (not in a run of its own)";
 			}
 			if (v)
-				keep(index, which, mutant, pass, *v, o);
+				keep(index, which, damaged, pass, *v, o);
 		}
 
 		std::lock_guard lock(mutex_);
@@ -223,12 +278,12 @@ private:
 				   tally_.causes.size());
 	}
 
-	void keep(uint64_t index, size_t which, const hostile::Mutant &mutant, const Pass &pass, const Verdict &v,
+	void keep(uint64_t index, size_t which, const std::vector<Damaged> &damaged, const Pass &pass, const Verdict &v,
 		  const Outcome &o)
 	{
 		std::lock_guard lock(mutex_);
 		Tally::Cause &cause = tally_.causes[v.signature];
-		std::string name = fmt::format("{}-{}.data", s_.seed, index);
+		std::string name = fmt::format("{}-{}.{}", s_.seed, index, s_.elf ? "symfs" : "data");
 
 		cause.trouble = v.trouble;
 		if (!cause.count++)
@@ -245,20 +300,24 @@ private:
 						    return e.starts_with("ASAN_OPTIONS=");
 					    }));
 		for (const std::string &arg : pass.argv)
-			text += (arg.ends_with("/in.data")    ? in
-				 : arg.ends_with("/out.data") ? "/dev/null"
-							      : arg) + " ";
+			text += (arg.ends_with("/in.data") || arg.ends_with("/symfs") ? in
+				 : arg.ends_with("/out.data")			      ? "/dev/null"
+										      : arg) + " ";
 		text += fmt::format("\n\nfrom {}, seed {}, file {}\n", s_.corpus[which].string(), s_.seed, index);
-		for (const std::string &change : mutant.changes)
-			text += change + "\n";
+		for (const Damaged &d : damaged) {
+			for (const std::string &change : d.mutant.changes)
+				text += (s_.elf ? d.at.filename().string() + ": " : "") + change + "\n";
+			fs::create_directories((s_.keep / d.name).parent_path());
+			perfdata::write_file(s_.keep / d.name, d.mutant.content);
+		}
 		text += "\n" + o.err;
 
-		perfdata::write_file(in, mutant.content);
 		perfdata::write_file(in + ".txt", {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 	}
 
 	const Settings &s_;
 	std::vector<perfdata::File> corpus_;
+	std::vector<Library> libraries_;
 	std::vector<std::string> env_;
 	Abilities abilities_;
 	bool sanitized_ = false;

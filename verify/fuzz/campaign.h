@@ -12,6 +12,7 @@ struct Settings {
 	std::string perf;
 	std::vector<std::filesystem::path> corpus;
 	std::filesystem::path symfs;
+	bool elf = false;              // damage the files below symfs, not the corpus
 	std::filesystem::path preload; // preload.so; empty: start perf anew for each run
 	std::filesystem::path scratch; // for files in use
 	std::filesystem::path keep;    // for inputs that fail

@@ -36,6 +36,20 @@ const std::array<Args, 3> converters = {{
 	{"--buildid-offset", "--buildid-all"},
 }};
 
+const std::array<Args, 4> elf_scripts = {{
+	{"-F", "ip,sym,symoff,dso,srcline"},
+	{"-F", "ip,sym,insn,insnlen", "--show-mmap-events"},
+	{"--no-inline", "-F", "+symoff,+dsoff"},
+	{"-F", "ip,sym,disasm"},
+}};
+
+const std::array<Args, 4> elf_reports = {{
+	{"-g", "none"},
+	{"--sort", "sym,srcline", "-g", "none"},
+	{"--children", "-g", "callee,address"},
+	{"--sort", "dso,sym,symbol_size", "-g", "none", "-v"},
+}};
+
 } // namespace
 
 std::vector<Pass> passes(uint64_t index, const std::string &perf, const Abilities &abilities,
@@ -71,6 +85,25 @@ std::vector<Pass> passes(uint64_t index, const std::string &perf, const Abilitie
 		inject.insert(inject.end(), {"-i", in, "-o", out});
 		list.push_back({inject, true});
 	}
+	return list;
+}
+
+std::vector<Pass> elf_passes(uint64_t index, const std::string &perf, const std::filesystem::path &symfs,
+			     const std::string &in)
+{
+	Args common = {"--symfs", symfs.string(), "--kallsyms", "/dev/null", "-i", in};
+	std::vector<Pass> list;
+	auto add = [&](Args argv, const Args &variant) {
+		argv.insert(argv.end(), variant.begin(), variant.end());
+		argv.insert(argv.end(), common.begin(), common.end());
+		list.push_back({argv, false});
+	};
+
+	add({perf, "report", "--stdio"}, elf_reports[index % elf_reports.size()]);
+	add({perf, "script"}, elf_scripts[index % elf_scripts.size()]);
+	// objdump takes its time.
+	if (index % 8 == 0)
+		add({perf, "annotate", "--stdio"}, {});
 	return list;
 }
 

@@ -25,4 +25,8 @@ struct Abilities {
 std::vector<Pass> passes(uint64_t index, const std::string &perf, const Abilities &abilities,
 			 const std::filesystem::path &symfs, const std::string &in, const std::string &out);
 
+// The same when it is the files below symfs that are damaged: what reads them.
+std::vector<Pass> elf_passes(uint64_t index, const std::string &perf, const std::filesystem::path &symfs,
+			     const std::string &in);
+
 } // namespace fuzz

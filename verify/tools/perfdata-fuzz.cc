@@ -12,6 +12,7 @@ int main(int argc, char **argv)
 	app.add_option("--perf", s.perf, "the perf to try")->required()->check(CLI::ExistingFile);
 	app.add_option("--corpus", s.corpus, "sound files to damage")->required()->check(CLI::ExistingFile);
 	app.add_option("--symfs", s.symfs, "where the mapped files are")->required()->check(CLI::ExistingDirectory);
+	app.add_flag("--elf", s.elf, "damage the files below --symfs, not the corpus");
 	app.add_option("--preload", s.preload, "preload.so: link perf once, not for each run")
 		->check(CLI::ExistingFile);
 	app.add_option("--scratch", s.scratch, "directory for files in use")->required()->check(CLI::ExistingDirectory);
