@@ -16,6 +16,12 @@ bool of_file(const Mapping &mapping)
 	return mapping.inode && mapping.path.starts_with('/');
 }
 
+// One that is all zeros identifies no file: who leaves such an entry unresolved misses nothing.
+bool identifies(const BuildId &id)
+{
+	return std::any_of(id.bytes.begin(), id.bytes.begin() + id.size, [](uint8_t b) { return b; });
+}
+
 } // namespace
 
 BuildId id_of(const Entry &entry)
@@ -97,7 +103,7 @@ Verdict Judge::user(uint32_t pid, uint64_t address, const Entry &entry)
 	if (!id)
 		return unknown(fmt::format("cannot tell the build ID of {}, inode {}", mapping->path, mapping->inode));
 	if (!entry.size)
-		return id->size ? Verdict::Missed : Verdict::Nothing;
+		return identifies(*id) ? Verdict::Missed : Verdict::Nothing;
 
 	BuildId found = audit::id_of(entry);
 
@@ -123,7 +129,7 @@ Verdict Judge::place(uint32_t pid, const Entry &entry)
 	const AddressSpace *space = spaces_.of(pid);
 	const AddressSpace *before = spaces_.before_exec(pid);
 	const Mapping *same_file = nullptr;
-	bool all_known = true;
+	bool all_known = true, any_file = false;
 
 	if ((!space || space->all().empty()) && (!before || before->all().empty()))
 		return unknown("no mapping of the process was recorded");
@@ -137,6 +143,7 @@ Verdict Judge::place(uint32_t pid, const Entry &entry)
 			std::optional<BuildId> id = id_of(mapping);
 
 			all_known = all_known && id;
+			any_file = any_file || (of_file(mapping) && id && id->size);
 			if (!id || *id != audit::id_of(entry))
 				continue;
 			if (entry.offset >= mapping.offset &&
@@ -148,6 +155,9 @@ Verdict Judge::place(uint32_t pid, const Entry &entry)
 	if (same_file && only_code_ && ids_.is_loaded(same_file->path, audit::id_of(entry), entry.offset).value_or(true))
 		return unknown(fmt::format("that of {} is not mapped as code; what else is was not recorded",
 					   same_file->path));
+	// Without a build ID a mapping stays, where those of files that have one are dropped.
+	if (!any_file)
+		return unknown("no mapping of a file with a build ID was recorded");
 	if (!all_known)
 		return unknown("a file with that build ID is not mapped, as far as the build IDs can be told");
 	return wrong(fmt::format("{} is mapped, found {}+{:#x}", same_file ? "another part of " + same_file->path :

@@ -86,6 +86,28 @@ TEST_F(JudgeTest, Unresolved)
 	EXPECT_EQ(judge.user(pid, start + 8, unresolved(start)), Verdict::Wrong);
 }
 
+TEST_F(JudgeTest, ZeroBuildId)
+{
+	BuildId zero;
+
+	zero.size = 8;
+	ids.tell("/zero", zero);
+	spaces.map(pid, {0x60000, 0x61000, 0, 7, "/zero"});
+	EXPECT_EQ(judge.user(pid, 0x60008, unresolved(0x60008)), Verdict::Nothing);
+	EXPECT_EQ(judge.user(pid, 0x60008, resolved_entry(zero, 8)), Verdict::True);
+}
+
+// Where mappings of files that have a build ID were dropped, those of others may be there still.
+TEST_F(JudgeTest, MappingsDropped)
+{
+	spaces.map(pid + 1, {0x20000, 0x21000, 0, 0, "//anon"});
+	spaces.map(pid + 1, {0x40000, 0x41000, 0, 6, __FILE__});
+	EXPECT_EQ(judge.place(pid + 1, resolved(0x3008)), Verdict::Unknown);
+	spaces.map(pid + 1, {start, start + 0x1000, 0, 7, "/another"});
+	ids.tell("/another", BuildId{8, {1}});
+	EXPECT_EQ(judge.place(pid + 1, resolved(0x3008)), Verdict::Wrong);
+}
+
 TEST_F(JudgeTest, Unknown)
 {
 	EXPECT_EQ(judge.user(pid + 1, start, resolved(0)), Verdict::Unknown);
