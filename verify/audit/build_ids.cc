@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
+#include <link.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,14 +37,19 @@ public:
 		if (!S_ISREG(st.st_mode))
 			return;
 		elf_version(EV_CURRENT);
-		elf_ = elf_begin(fd_, ELF_C_READ, nullptr);
-		if (elf_ && (elf_kind(elf_) != ELF_K_ELF || elf_getphdrnum(elf_, &nr_)))
-			nr_ = 0;
+		begin(elf_begin(fd_, ELF_C_READ, nullptr));
+	}
+	// Of an ELF file in memory.
+	Segments(char *image, size_t size)
+	{
+		elf_version(EV_CURRENT);
+		begin(elf_memory(image, size));
 	}
 	~Segments()
 	{
 		elf_end(elf_);
-		close(fd_);
+		if (fd_ >= 0)
+			close(fd_);
 	}
 	Segments(const Segments &) = delete;
 	Segments &operator=(const Segments &) = delete;
@@ -58,7 +65,14 @@ public:
 	}
 
 private:
-	int fd_;
+	void begin(Elf *elf)
+	{
+		elf_ = elf;
+		if (elf_ && (elf_kind(elf_) != ELF_K_ELF || elf_getphdrnum(elf_, &nr_)))
+			nr_ = 0;
+	}
+
+	int fd_ = -1;
 	Elf *elf_ = nullptr;
 	size_t nr_ = 0, at_ = 0;
 };
@@ -84,11 +98,8 @@ BuildId find_in(Elf_Data *data)
 	return id;
 }
 
-} // namespace
-
-BuildId read_build_id(const std::filesystem::path &path)
+BuildId read_build_id(Segments &segments)
 {
-	Segments segments(path);
 	GElf_Phdr segment;
 	BuildId id;
 
@@ -101,6 +112,28 @@ BuildId read_build_id(const std::filesystem::path &path)
 			id = find_in(data);
 	}
 	return id;
+}
+
+} // namespace
+
+BuildId read_build_id(const std::filesystem::path &path)
+{
+	Segments segments(path);
+
+	return read_build_id(segments);
+}
+
+BuildId read_vdso_build_id()
+{
+	auto *image = reinterpret_cast<char *>(getauxval(AT_SYSINFO_EHDR));
+	ElfW(Ehdr) header;
+
+	if (!image)
+		return {};
+	// The section headers are the last of it.
+	std::memcpy(&header, image, sizeof(header));
+	Segments segments(image, header.e_shoff + size_t{header.e_shnum} * header.e_shentsize);
+	return read_build_id(segments);
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> read_loaded(const std::filesystem::path &path)

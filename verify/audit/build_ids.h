@@ -22,6 +22,9 @@ inline constexpr uint64_t any_inode = UINT64_MAX;	// of a file whose inode numbe
 // Of an ELF file; none for what is not one. Throws std::system_error when it cannot be opened.
 BuildId read_build_id(const std::filesystem::path &path);
 
+// Of the vdso that the running kernel gives to this process, or none.
+BuildId read_vdso_build_id();
+
 // The parts of an ELF file that are loaded, in whole pages: where each begins and ends. None of what is not one. Throws
 // as above.
 std::vector<std::pair<uint64_t, uint64_t>> read_loaded(const std::filesystem::path &path);

@@ -32,7 +32,12 @@ std::string own_host_name()
 
 Model::Model(const Reader &reader) : reader_(reader)
 {
+	BuildId vdso = audit::read_vdso_build_id();
+
 	ids_.mind_inodes();
+	// Unless the file tells another: who knows that it is of the running kernel may take this one.
+	if (vdso.size)
+		ids_.tell("[vdso]", vdso);
 }
 
 void Model::expect_data()
