@@ -353,16 +353,24 @@ private:
 			same_word(*x.ip, *y.ip, "ip");
 		if (x.ip && !y.ip && !y.ip_entry)
 			differs("the address is missing");
-		if (x.ip_entry && (!y.ip_entry || !same_entry(*x.ip_entry, *y.ip_entry)))
-			differs("the entry is another");
+		if (x.ip_entry && !y.ip_entry)
+			differs("the entry is missing");
+		if (x.ip_entry && y.ip_entry)
+			again(ips_, where == Where::User ? Walker::What::User : Walker::What::Elsewhere, *x.ip_entry,
+			      *y.ip_entry);
 		chain(where);
 	}
 
-	bool same_entry(uint64_t at_a, uint64_t at_b) const
+	// One that was not resolved may be now, and is judged by its address.
+	void again(Counts &counts, Walker::What what, uint64_t at_a, uint64_t at_b)
 	{
-		Entry x = entry_at(a_.record.bytes, at_a), y = entry_at(b_.record.bytes, at_b);
+		Entry was = entry_at(a_.record.bytes, at_a), is = entry_at(b_.record.bytes, at_b);
+		bool deferred = cookie_of(a_.record.bytes, at_a) && a_.record.type() == RECORD_SAMPLE;
 
-		return to_string(x) == to_string(y);
+		if (what == Walker::What::User && !was.size && (is.size || !deferred))
+			judge(counts, what, was.offset, is);
+		else if (to_string(was) != to_string(is))
+			differs("the entry is another");
 	}
 
 	void chain(Where where)
@@ -383,8 +391,9 @@ private:
 		}
 		for (uint64_t i = 0; i < is.nr; i++) {
 			if (x.entries.there) {
-				if (!same_entry(x.entries.entry(i), is.entry(i)))
-					return differs("an entry in the callchain is another");
+				Entry e = entry_at(a_.record.bytes, x.entries.entry(i));
+
+				again(chains_, walker.step(e.offset, e.size), x.entries.entry(i), is.entry(i));
 				continue;
 			}
 
