@@ -3,19 +3,24 @@
  * Resolves user addresses of the current task to a build ID and an offset in
  * the file that has it.
  *
+ *	struct user_buildid_map maps[USER_BUILDID_NR_MAPS];
  *	struct user_buildid_walk walk;
  *
- *	user_buildid_begin(&walk, wait);	or user_buildid_begin_nofault()
+ *	user_buildid_begin(&walk, maps, ARRAY_SIZE(maps), wait);
+ *						or user_buildid_begin_nofault()
  *	for each address
  *		size = user_buildid_find(&walk, addr, build_id, &offset);
  *	user_buildid_end(&walk);
  *
- * A walk remembers the mappings that it has seen last, so that addresses in
- * the same mapping, or in the same file, cost a lookup and a read of the file
- * once. No file is read under mmap_lock or the lock of a VMA.
+ * A walk remembers in @maps the mappings that it has seen last, so that
+ * addresses in the same mapping, or in the same file, cost a lookup and a read
+ * of the file once. It remembers where there is no build ID, too. No file is
+ * read under mmap_lock or the lock of a VMA.
  */
+#include <linux/cleanup.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/maple_tree.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/mmap_trylock.h>
@@ -23,28 +28,40 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/user_buildid.h>
+#include <linux/xarray.h>
 
-static void walk_init(struct user_buildid_walk *walk, bool may_sleep, bool wait)
+/*
+ * How many headers and notes a walk looks at if it must not fault. Most files
+ * need a dozen. Crafted files and a crafted stack must not decide how long an
+ * NMI takes.
+ */
+#define NOFAULT_BUDGET 1024
+
+static void walk_init(struct user_buildid_walk *walk, struct user_buildid_map *maps,
+		      u32 max_maps, bool may_sleep, bool wait)
 {
 	walk->mm = READ_ONCE(current->mm);
 	walk->unlock_work = NULL;
+	walk->maps = maps;
+	walk->max_maps = max_maps;
+	walk->nr_maps = 0;
+	walk->victim = 0;
+	walk->victim_none = 0;
 	walk->seq = 0;
+	walk->budget = NOFAULT_BUDGET;
 	walk->may_sleep = may_sleep;
 	walk->wait = wait;
-	walk->victim = 0;
-	for (int i = 0; i < USER_BUILDID_NR_MAPS; i++) {
-		struct user_buildid_map *map = &walk->maps[i];
-
-		map->start = 0;
-		map->end = 0;
-		map->mapping = NULL;
-		map->file = NULL;
+	for (int i = 0; i < USER_BUILDID_NR_NONE; i++) {
+		walk->none[i].start = 1;
+		walk->none[i].last = 0;
 	}
 }
 
 /**
  * user_buildid_begin() - begin to resolve addresses of current
  * @walk: to be initialized, and ended with user_buildid_end()
+ * @maps: memory of the walk, not to be touched before its end
+ * @max_maps: number of @maps, at least 1
  * @wait: whether to wait for mmap_lock while mappings are being changed. A
  *	tracing program must not, it may run under that lock.
  *
@@ -53,24 +70,29 @@ static void walk_init(struct user_buildid_walk *walk, bool may_sleep, bool wait)
  * Context: a task that may sleep and take page faults. It may lack an mm, then
  * nothing is resolved.
  */
-void user_buildid_begin(struct user_buildid_walk *walk, bool wait)
+void user_buildid_begin(struct user_buildid_walk *walk, struct user_buildid_map *maps,
+			u32 max_maps, bool wait)
 {
 	might_sleep();
-	walk_init(walk, true, wait);
+	walk_init(walk, maps, max_maps, true, wait);
 }
 
 /**
  * user_buildid_begin_nofault() - begin to resolve addresses of current
  * @walk: to be initialized, and ended with user_buildid_end()
+ * @maps: memory of the walk, not to be touched before its end
+ * @max_maps: number of @maps, at least 1
  *
  * What the page cache does not have, or what is being changed, is not resolved.
+ * Nor is what would take too long, see NOFAULT_BUDGET.
  *
  * Context: any, NMI included. The context must not be left, nor interrupts be
  * enabled, before user_buildid_end().
  */
-void user_buildid_begin_nofault(struct user_buildid_walk *walk)
+void user_buildid_begin_nofault(struct user_buildid_walk *walk,
+				struct user_buildid_map *maps, u32 max_maps)
 {
-	walk_init(walk, false, false);
+	walk_init(walk, maps, max_maps, false, false);
 
 	/*
 	 * VMAs, files and inodes are looked at without reference: none must be
@@ -96,20 +118,21 @@ void user_buildid_end(struct user_buildid_walk *walk)
 		return;
 	}
 
-	for (int i = 0; i < USER_BUILDID_NR_MAPS; i++) {
-		if (walk->maps[i].file)
-			fput(walk->maps[i].file);
-	}
+	for (u32 i = 0; i < walk->nr_maps; i++)
+		fput(walk->maps[i].file);
 }
 
-/* @vma must be stable, or be checked not to have changed. */
+/*
+ * If @vma is not locked, the caller must check that it has not changed.
+ * Anonymous memory may have a file, see vma_is_anonymous().
+ */
 static struct file *map_set(struct user_buildid_map *map, struct vm_area_struct *vma)
 {
-	struct file *file = vma_is_anonymous(vma) ? NULL : READ_ONCE(vma->vm_file);
+	struct file *file = READ_ONCE(vma->vm_ops) ? READ_ONCE(vma->vm_file) : NULL;
 
-	map->start = vma->vm_start;
-	map->end = vma->vm_end;
-	map->pgoff = vma->vm_pgoff;
+	map->start = READ_ONCE(vma->vm_start);
+	map->last = READ_ONCE(vma->vm_end) - 1;
+	map->pgoff = READ_ONCE(vma->vm_pgoff);
 	map->mapping = file ? READ_ONCE(file->f_mapping) : NULL;
 	map->file = NULL;
 	return file;
@@ -122,6 +145,36 @@ static void map_set_get(struct user_buildid_map *map, struct vm_area_struct *vma
 
 	if (file)
 		map->file = get_file(file);
+}
+
+/* As vma_lookup(), but if nothing is mapped at @addr, set @map to the hole. */
+static struct vm_area_struct *map_lookup(struct mm_struct *mm, unsigned long addr,
+					 struct user_buildid_map *map)
+{
+	MA_STATE(mas, &mm->mm_mt, addr, addr);
+	struct vm_area_struct *vma = mas_walk(&mas);
+
+	if (vma && !xa_is_zero(vma))
+		return vma;
+	map->start = mas.index;
+	map->last = mas.last;
+	map->mapping = NULL;
+	map->file = NULL;
+	return NULL;
+}
+
+/*
+ * Stacks end with words that are no addresses. That nothing is mapped there can
+ * be seen without contending for mmap_lock.
+ */
+static bool map_find_hole(struct mm_struct *mm, unsigned long addr,
+			  struct user_buildid_map *map)
+{
+	unsigned int seq;
+
+	guard(rcu)();
+	return mmap_lock_speculate_try_begin(mm, &seq) && !map_lookup(mm, addr, map) &&
+	       !mmap_lock_speculate_retry(mm, seq);
 }
 
 /* Find what is mapped at @addr, with a reference to the file. */
@@ -138,14 +191,17 @@ static bool map_find(struct user_buildid_walk *walk, unsigned long addr,
 		return true;
 	}
 
-	/* Without per-VMA locks, or the VMA is being changed. */
+	if (map_find_hole(mm, addr, map))
+		return true;
+
+	/* Without per-VMA locks, or mappings are being changed. */
 	if (walk->wait ? mmap_read_lock_killable(mm) : !mmap_read_trylock(mm))
 		return false;
-	vma = vma_lookup(mm, addr);
+	vma = map_lookup(mm, addr, map);
 	if (vma)
 		map_set_get(map, vma);
 	mmap_read_unlock(mm);
-	return vma;
+	return true;
 }
 
 /*
@@ -168,7 +224,7 @@ static bool walk_begin_lookup(struct user_buildid_walk *walk)
 
 	/* What was found before is still known by address, but not by file. */
 	walk->seq = seq;
-	for (int i = 0; i < USER_BUILDID_NR_MAPS; i++)
+	for (u32 i = 0; i < walk->nr_maps; i++)
 		walk->maps[i].mapping = NULL;
 	return true;
 }
@@ -196,73 +252,105 @@ static bool map_find_nofault(struct user_buildid_walk *walk, unsigned long addr,
 
 	if (IS_ENABLED(CONFIG_PER_VMA_LOCK) && !walk_begin_lookup(walk))
 		return false;
-	vma = vma_lookup(walk->mm, addr);
-	if (!vma)
-		return false;
-	map_set(map, vma);
+	vma = map_lookup(walk->mm, addr, map);
+	if (vma)
+		map_set(map, vma);
 	return !walk_is_stale(walk);
 }
 
-static int map_read(struct user_buildid_map *map, bool may_sleep)
+static int map_read(struct user_buildid_walk *walk, struct user_buildid_map *map)
 {
+	int err;
+
 	if (!map->mapping)
 		return -ENOENT;
-	if (!may_sleep)
-		return build_id_parse_mapping_nofault(map->mapping, map->build_id, &map->size);
+	if (!walk->may_sleep)
+		return build_id_parse_mapping_nofault(map->mapping, map->build_id,
+						      &map->size, &walk->budget);
 
 	/* To read a device may have side effects, or take forever. */
 	if (!S_ISREG(file_inode(map->file)->i_mode))
 		return -ENOEXEC;
 	/* Most often the page cache has it, and that costs a fraction. */
-	if (!build_id_parse_mapping_nofault(map->mapping, map->build_id, &map->size))
-		return 0;
-	return build_id_parse_file(map->file, map->build_id, &map->size);
+	err = build_id_parse_file_nofault(map->file, map->build_id, &map->size);
+	if (err == -EAGAIN)
+		err = build_id_parse_file(map->file, map->build_id, &map->size);
+	return err;
+}
+
+/* Remember that @map has no build ID, without losing a map that has one. */
+static void walk_add_none(struct user_buildid_walk *walk, const struct user_buildid_map *map)
+{
+	walk->none[walk->victim_none].start = map->start;
+	walk->none[walk->victim_none].last = map->last;
+	walk->victim_none = (walk->victim_none + 1) % USER_BUILDID_NR_NONE;
+	if (map->file)
+		fput(map->file);
+}
+
+static bool walk_has_none(const struct user_buildid_walk *walk, unsigned long addr)
+{
+	for (int i = 0; i < USER_BUILDID_NR_NONE; i++) {
+		if (addr >= walk->none[i].start && addr <= walk->none[i].last)
+			return true;
+	}
+	return false;
+}
+
+static struct user_buildid_map *walk_add_map(struct user_buildid_walk *walk,
+					     const struct user_buildid_map *new)
+{
+	struct user_buildid_map *map;
+
+	if (walk->nr_maps < walk->max_maps) {
+		map = &walk->maps[walk->nr_maps++];
+	} else {
+		map = &walk->maps[walk->victim];
+		walk->victim = (walk->victim + 1) % walk->max_maps;
+		if (map->file)
+			fput(map->file);
+	}
+	*map = *new;
+	return map;
 }
 
 static struct user_buildid_map *walk_find(struct user_buildid_walk *walk, unsigned long addr)
 {
 	struct user_buildid_map *map, new;
-	int i;
+	int err;
 
-	for (i = 0; i < USER_BUILDID_NR_MAPS; i++) {
-		map = &walk->maps[i];
-		if (addr >= map->start && addr < map->end)
+	for (map = walk->maps; map < walk->maps + walk->nr_maps; map++) {
+		if (addr >= map->start && addr <= map->last)
 			return map;
 	}
-
-	if (!walk->mm)
+	if (!walk->mm || walk_has_none(walk, addr))
 		return NULL;
+
 	if (walk->may_sleep ? !map_find(walk, addr, &new) :
 			      !map_find_nofault(walk, addr, &new))
 		return NULL;
 
 	/* Another mapping of a file that is known? */
-	for (i = 0; new.mapping && i < USER_BUILDID_NR_MAPS; i++) {
-		map = &walk->maps[i];
+	for (map = walk->maps; new.mapping && map < walk->maps + walk->nr_maps; map++) {
 		if (map->mapping != new.mapping)
 			continue;
 		map->start = new.start;
-		map->end = new.end;
+		map->last = new.last;
 		map->pgoff = new.pgoff;
 		if (new.file)
 			fput(new.file);
 		return map;
 	}
 
-	if (map_read(&new, walk->may_sleep)) {
-		new.size = 0;
-		memset(new.build_id, 0, sizeof(new.build_id));
-	}
+	err = map_read(walk, &new);
 	/* Found or not, it may have been the page cache of another file. */
 	if (walk_is_stale(walk))
 		return NULL;
-
-	map = &walk->maps[walk->victim];
-	walk->victim = (walk->victim + 1) % USER_BUILDID_NR_MAPS;
-	if (map->file)
-		fput(map->file);
-	*map = new;
-	return map;
+	if (err) {
+		walk_add_none(walk, &new);
+		return NULL;
+	}
+	return walk_add_map(walk, &new);
 }
 
 /**
@@ -282,7 +370,7 @@ u32 user_buildid_find(struct user_buildid_walk *walk, unsigned long addr,
 {
 	struct user_buildid_map *map = walk_find(walk, addr);
 
-	if (!map || !map->size) {
+	if (!map) {
 		memset(build_id, 0, BUILD_ID_SIZE_MAX);
 		*offset = addr;
 		return 0;

@@ -10,17 +10,20 @@ struct file;
 struct mm_struct;
 struct mmap_unlock_work;
 
-/* Callchains go to and fro between so many files, of which there are seldom more. */
+/* Enough files for a typical callchain. */
 #define USER_BUILDID_NR_MAPS 16
 
-/* What is known of the addresses from @start to before @end. */
+/* Ranges without a build ID, which are holes, anonymous memory or other files. */
+#define USER_BUILDID_NR_NONE 4
+
+/* What is mapped from @start to @last. */
 struct user_buildid_map {
 	unsigned long start;
-	unsigned long end;
+	unsigned long last;
 	unsigned long pgoff;
 	struct address_space *mapping;	/* identifies the file */
 	struct file *file;		/* a reference, where that may sleep */
-	u32 size;			/* of @build_id, 0 if there is none */
+	u32 size;			/* of @build_id */
 	u8 build_id[BUILD_ID_SIZE_MAX];
 };
 
@@ -28,15 +31,25 @@ struct user_buildid_map {
 struct user_buildid_walk {
 	struct mm_struct *mm;
 	struct mmap_unlock_work *unlock_work;
+	struct user_buildid_map *maps;
+	u32 max_maps;
+	u32 nr_maps;
+	u32 victim;			/* the map to be replaced next */
+	u32 victim_none;
 	unsigned int seq;		/* of mmap_lock at the last lookup, if not may_sleep */
+	u32 budget;			/* for reading files, if not may_sleep */
 	bool may_sleep;
 	bool wait;
-	u8 victim;
-	struct user_buildid_map maps[USER_BUILDID_NR_MAPS];
+	struct {
+		unsigned long start;
+		unsigned long last;
+	} none[USER_BUILDID_NR_NONE];
 };
 
-void user_buildid_begin(struct user_buildid_walk *walk, bool wait);
-void user_buildid_begin_nofault(struct user_buildid_walk *walk);
+void user_buildid_begin(struct user_buildid_walk *walk, struct user_buildid_map *maps,
+			u32 max_maps, bool wait);
+void user_buildid_begin_nofault(struct user_buildid_walk *walk,
+				struct user_buildid_map *maps, u32 max_maps);
 u32 user_buildid_find(struct user_buildid_walk *walk, unsigned long addr,
 		      u8 *build_id, u64 *offset);
 void user_buildid_end(struct user_buildid_walk *walk);

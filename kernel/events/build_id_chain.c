@@ -11,7 +11,6 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/user_buildid.h>
 
 #include "build_id_chain.h"
 #include "internal.h"

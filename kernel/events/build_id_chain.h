@@ -5,8 +5,7 @@
 #include <linux/build_bug.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
-
-struct user_buildid_walk;
+#include <linux/user_buildid.h>
 
 static_assert(sizeof(struct perf_build_id_offset) == 32);
 
@@ -14,6 +13,8 @@ static_assert(sizeof(struct perf_build_id_offset) == 32);
 struct perf_build_id_chain {
 	/* Another one with each use: whether it is still that of a sample. */
 	u64				generation;
+	/* For resolving the entries; too large for the stack of an NMI. */
+	struct user_buildid_map		maps[USER_BUILDID_NR_MAPS];
 	struct perf_build_id_offset	entries[];
 };
 

@@ -151,8 +151,7 @@ static void conversion__meet_dso(struct conversion *c, struct dso *dso)
 		dso__put(ref);
 		return;
 	}
-	if (!dso__has_build_id(dso))
-		conv->ops->find_build_id(conv->arg, dso);
+	conv->ops->find_build_id(conv->arg, dso);
 	if (dso__has_build_id(dso))
 		c->err = conv->ops->dso_hit(conv->arg, dso, c->map, c->sample, c->machine);
 }
@@ -166,6 +165,14 @@ static bool dso__is_file(const struct dso *dso)
 				     !is_no_dso_memory(name) && !perf_pid_map_tid(name, &tid));
 }
 
+static void conversion__keep_map(struct conversion *c)
+{
+	struct build_id_converter *conv = c->conv;
+
+	if (conv->ops->keep_map && !c->err)
+		c->err = conv->ops->keep_map(conv->arg, c->thread, c->map, c->sample, c->machine);
+}
+
 static void conversion__set_map(struct conversion *c, struct map *map)
 {
 	struct build_id_converter_stats *stats = &c->conv->stats;
@@ -177,11 +184,13 @@ static void conversion__set_map(struct conversion *c, struct map *map)
 
 	if (!dso || !dso__is_file(dso) || map__mapping_type(map) != MAPPING_TYPE__DSO) {
 		c->map_stat = &stats->anonymous;
+		conversion__keep_map(c);
 		return;
 	}
 	conversion__meet_dso(c, dso);
 	if (!dso__has_build_id(dso)) {
 		c->map_stat = &stats->no_build_id;
+		conversion__keep_map(c);
 		return;
 	}
 	build_id__to_event(dso__bid(dso), &c->build_id);
@@ -244,6 +253,18 @@ static void conversion__address(struct conversion *c, u64 addr,
 	}
 }
 
+/*
+ * The kernel resolves what it has at hand, and an earlier conversion what was
+ * found then: look again at the address in @entry, of c->cpumode.
+ */
+static void conversion__old_entry(struct conversion *c, struct perf_build_id_offset *entry)
+{
+	if (build_id_offset__resolved(entry))
+		c->conv->stats.resolved++;
+	else
+		conversion__address(c, entry->offset, entry);
+}
+
 /* A marker keeps its place and says in which mode the addresses behind it are. */
 static u8 context_cpumode(u64 context)
 {
@@ -290,6 +311,43 @@ static void *conversion__callchain(struct conversion *c, const struct ip_callcha
 			c->cpumode = context_cpumode(word);
 	}
 	return &chain->entries[chain->nr];
+}
+
+static void conversion__old_callchain(struct conversion *c, struct build_id_callchain *chain)
+{
+	bool cookie = false;
+
+	c->cpumode = PERF_RECORD_MISC_USER;
+	for (u64 i = 0; i < chain->nr; i++) {
+		struct perf_build_id_offset *entry = &chain->entries[i];
+		u64 word = entry->offset;
+
+		if (build_id_offset__resolved(entry) || (word < PERF_CONTEXT_MAX && !cookie)) {
+			conversion__old_entry(c, entry);
+			continue;
+		}
+		if (!cookie)
+			c->cpumode = context_cpumode(word);
+		cookie = !cookie && word == PERF_CONTEXT_USER_DEFERRED;
+	}
+}
+
+/*
+ * A deferred entry has the sampled address, too. It is resolved in a record of
+ * its cookie, but the address need not stay until then.
+ */
+static void conversion__old_sampled(struct conversion *c, struct perf_build_id_offset *entry)
+{
+	struct perf_build_id_offset now = { .offset = entry->offset };
+
+	c->cpumode = c->sample->cpumode;
+	if (!c->sample->deferred_build_id_offset) {
+		conversion__old_entry(c, entry);
+		return;
+	}
+	conversion__address(c, entry->offset, &now);
+	if (build_id_offset__resolved(&now))
+		*entry = now;
 }
 
 /* Let PERF_CONTEXT_USER stand before the entries, if there is room. Returns the end. */
@@ -366,7 +424,7 @@ static union perf_event *convert_sample(struct build_id_converter *conv, union p
 	ssize_t lacking;
 	struct conversion c;
 
-	if (!removed)
+	if (!removed && !sample->has_build_id_offset && !sample->build_id_callchain)
 		return event;
 
 	/* They would come to stand where the entries belong. */
@@ -422,6 +480,8 @@ static union perf_event *convert_sample(struct build_id_converter *conv, union p
 		c.err = -E2BIG;
 		goto out;
 	}
+	if (sample->has_build_id_offset)
+		conversion__old_sampled(&c, out - sizeof(struct perf_build_id_offset));
 	if (added & PERF_SAMPLE_BUILD_ID_OFFSET) {
 		c.cpumode = sample->cpumode;
 		conversion__address(&c, sample->ip, out);
@@ -429,11 +489,28 @@ static union perf_event *convert_sample(struct build_id_converter *conv, union p
 	}
 	if (added & PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET)
 		out = conversion__callchain(&c, sample->callchain, out, out_end);
-	out = copy_range(out, entries_at, end);
+	if (entries_at != end)
+		conversion__old_callchain(&c, memcpy(out, entries_at, end - entries_at));
+	out += end - entries_at;
 
 	copy->header.size = out - (void *)copy;
 	conv->stats.samples++;
 out:
+	conversion__finish(&c);
+	return c.err ? ERR_PTR(c.err) : copy;
+}
+
+static union perf_event *convert_deferred_entries(struct build_id_converter *conv,
+						  union perf_event *event,
+						  struct perf_sample *sample,
+						  struct machine *machine)
+{
+	union perf_event *copy = (union perf_event *)conv->event_copy;
+	struct conversion c;
+
+	memcpy(copy, event, event->header.size);
+	conversion__start(&c, conv, sample, machine);
+	conversion__old_callchain(&c, (struct build_id_callchain *)&copy->callchain_deferred.nr);
 	conversion__finish(&c);
 	return c.err ? ERR_PTR(c.err) : copy;
 }
@@ -451,7 +528,7 @@ static union perf_event *convert_deferred(struct build_id_converter *conv, union
 	void *out;
 
 	if (event->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
-		return event;
+		return convert_deferred_entries(conv, event, sample, machine);
 
 	words_end = &words->ips[words->nr];
 	if (!within(event, words, words_end))

@@ -12,6 +12,7 @@ struct machine;
 struct map;
 struct perf_event_attr;
 struct perf_sample;
+struct thread;
 union perf_event;
 
 /**
@@ -19,8 +20,9 @@ union perf_event;
  */
 struct build_id_converter_ops {
 	/**
-	 * @find_build_id: A DSO is hit that the profile has no build ID for.
-	 *		   Find one, and set it with dso__set_build_id().
+	 * @find_build_id: A DSO is hit. If the profile has no build ID of the
+	 *		   recorded file, or that of another file, set it with
+	 *		   dso__set_build_id().
 	 */
 	void (*find_build_id)(void *arg, struct dso *dso);
 	/**
@@ -29,6 +31,13 @@ struct build_id_converter_ops {
 	 */
 	int (*dso_hit)(void *arg, struct dso *dso, struct map *map, struct perf_sample *sample,
 		       struct machine *machine);
+	/**
+	 * @keep_map: Addresses in @map stay in the sample, for want of a build
+	 *	      ID. Called before the event with them is returned, for each
+	 *	      such event. NULL if the output has the maps anyway.
+	 */
+	int (*keep_map)(void *arg, struct thread *thread, struct map *map,
+			struct perf_sample *sample, struct machine *machine);
 };
 
 struct build_id_converter *build_id_converter__new(const struct build_id_converter_ops *ops,

@@ -10,14 +10,15 @@ struct perf_build_id_offset;
 /**
  * struct build_id_index - the maps of an address space by build ID and offset
  *
- * It borrows the maps: whoever owns it drops it when one of them goes or changes,
- * and adds those that come. It is also out of date once a DSO that it has seen
- * has got another build ID.
+ * It borrows the maps: whoever owns it removes those that go and adds those that
+ * come, and drops it when one of them changes. It is also out of date once a DSO
+ * that it has seen has got another build ID.
  */
 struct build_id_index;
 
 struct build_id_index *build_id_index__new(struct map **maps, unsigned int nr);
 bool build_id_index__add(struct build_id_index *index, struct map *map);
+void build_id_index__remove(struct build_id_index *index, struct map *map);
 void build_id_index__delete(struct build_id_index *index);
 bool build_id_index__up_to_date(const struct build_id_index *index);
 struct map *build_id_index__find(struct build_id_index *index,

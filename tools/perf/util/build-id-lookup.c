@@ -22,12 +22,12 @@
 #include "sample.h"
 #include "thread.h"
 
-static size_t dso_hash(long key, void *ctx __maybe_unused)
+static size_t build_id_hash(long key, void *ctx __maybe_unused)
 {
 	return key;
 }
 
-static bool dso_equal(long a, long b, void *ctx __maybe_unused)
+static bool build_id_hash_equal(long a, long b, void *ctx __maybe_unused)
 {
 	return a == b;
 }
@@ -64,13 +64,41 @@ bool map__is_whole_file(const struct map *map)
 	return map__start(map) == 0 && map__end(map) == INT64_MAX;
 }
 
+/* With machine->build_id_maps_lock held. */
+static struct map *machine__findnew_build_id_map(struct machine *machine,
+						 const struct build_id *bid)
+{
+	long key = build_id__hash(bid);
+	struct hashmap_entry *cur;
+	struct map *map = NULL;
+	struct dso *dso;
+
+	hashmap__for_each_key_entry(machine->build_id_maps, cur, key) {
+		struct map *known = cur->pvalue;
+
+		dso = map__dso(known);
+		if (dso__kernel(dso) == DSO_SPACE__USER && dso__build_id_equal(dso, bid))
+			return map__get(known);
+	}
+
+	dso = dsos__find_build_id(&machine->dsos, bid) ?:
+	      machine__findnew_nameless_dso(machine, bid);
+	if (dso)
+		map = map__new_whole_file(dso);
+	if (map && hashmap__append(machine->build_id_maps, key, map))
+		map__zput(map);
+	dso__put(dso);
+	return map__get(map);
+}
+
 /**
  * machine__find_build_id_map - find a map of a file that the thread doesn't map
  * @machine: The machine, any of whose DSOs with the build ID will do.
  * @entry: The place in the file, resolved.
  *
  * The map is made when it is first asked for and kept with the machine, so
- * there is one for each DSO at most.
+ * there is one for each build ID: others that get that build ID later, copies
+ * of the file for example, don't take its place.
  *
  * Without such a DSO one is made that has the build ID for a name.
  *
@@ -81,33 +109,18 @@ struct map *machine__find_build_id_map(struct machine *machine,
 				       const struct perf_build_id_offset *entry)
 {
 	struct build_id bid;
-	struct map *map = NULL;
-	struct dso *dso;
-	long key;
+	struct map *map;
 
 	build_id__from_event(&bid, &entry->build_id);
-	dso = dsos__find_build_id(&machine->dsos, &bid);
-	if (!dso)
-		dso = machine__findnew_nameless_dso(machine, &bid);
-	if (!dso)
-		return NULL;
-
-	key = (long)RC_CHK_ACCESS(dso);
 	mutex_lock(&machine->build_id_maps_lock);
 	if (!machine->build_id_maps) {
-		machine->build_id_maps = hashmap__new(dso_hash, dso_equal, /*ctx=*/NULL);
+		machine->build_id_maps = hashmap__new(build_id_hash, build_id_hash_equal,
+						      /*ctx=*/NULL);
 		if (IS_ERR(machine->build_id_maps))
 			machine->build_id_maps = NULL;
 	}
-	if (machine->build_id_maps && !hashmap__find(machine->build_id_maps, key, &map)) {
-		map = map__new_whole_file(dso);
-		if (map && hashmap__add(machine->build_id_maps, key, map))
-			map__zput(map);
-	}
-	map = map__get(map);
+	map = machine->build_id_maps ? machine__findnew_build_id_map(machine, &bid) : NULL;
 	mutex_unlock(&machine->build_id_maps_lock);
-
-	dso__put(dso);
 	return map;
 }
 
@@ -124,6 +137,18 @@ void machine__delete_build_id_maps(struct machine *machine)
 		map__put((struct map *)cur->pvalue);
 	hashmap__free(machine->build_id_maps);
 	machine->build_id_maps = NULL;
+}
+
+/*
+ * The thread of a sample, or one that shares its maps. A thread that has ended
+ * is not known any more when the last samples of it come.
+ */
+static struct thread *machine__find_sample_thread(struct machine *machine,
+						  const struct perf_sample *sample)
+{
+	struct thread *thread = machine__find_thread(machine, sample->pid, sample->tid);
+
+	return thread ?: machine__find_thread(machine, sample->pid, sample->pid);
 }
 
 /**
@@ -144,7 +169,7 @@ void machine__locate_sample(struct machine *machine, struct perf_sample *sample)
 	if (!machine || (!need_ip && !sample->callchain_copy))
 		return;
 
-	thread = machine__find_thread(machine, sample->pid, sample->tid);
+	thread = machine__find_sample_thread(machine, sample);
 	if (!thread)
 		return;
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include <linux/types.h>
 
 struct deferred_samples;
 struct evlist;
@@ -22,6 +23,13 @@ int evlist__deliver_deferred_callchain(struct evlist *evlist, const struct perf_
 				       struct machine *machine);
 int evlist__flush_deferred_samples(struct evlist *evlist, const struct perf_tool *tool);
 int evlist__flush_deferred_thread(struct evlist *evlist, const struct perf_tool *tool, pid_t tid);
+
+int evlist__read_deferred_ahead(struct evlist *evlist, bool ahead);
+int evlist__add_deferred_ahead(struct evlist *evlist, union perf_event *event,
+			       const struct perf_sample *sample, bool copy);
+void evlist__add_exit_ahead(struct evlist *evlist, pid_t tid, u64 time);
+bool evlist__awaits_deferred(struct evlist *evlist, const struct perf_sample *sample,
+			     u64 read_until);
 
 void deferred_samples__delete(struct deferred_samples *deferred);
 

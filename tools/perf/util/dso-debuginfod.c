@@ -6,8 +6,8 @@
  */
 #include "dso-debuginfod.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,6 +23,8 @@
 
 #include "build-id.h"
 #include "debug.h"
+#include "debuginfod-answer.h"
+#include "debuginfod-servers.h"
 #include "dso.h"
 #include "hashmap.h"
 #include "mutex.h"
@@ -51,6 +53,17 @@ static int cache_dir(char *dir, size_t size)
 	return snprintf(dir, size, "%s/.cache/debuginfod_client", home ?: "");
 }
 
+/* Where the client keeps the files of a build ID. */
+static int build_id_dir(const struct build_id *bid, char *dir, size_t size)
+{
+	char sbuild_id[SBUILD_ID_SIZE], cache[PATH_MAX];
+
+	if (cache_dir(cache, sizeof(cache)) >= (int)sizeof(cache))
+		return -ENAMETOOLONG;
+	build_id__snprintf(bid, sbuild_id, sizeof(sbuild_id));
+	return snprintf(dir, size, "%s/%s", cache, sbuild_id) < (int)size ? 0 : -ENAMETOOLONG;
+}
+
 /**
  * debuginfod_cache__find - find a file in the cache of elfutils' client
  * @bid: A defined build ID.
@@ -62,15 +75,12 @@ static int cache_dir(char *dir, size_t size)
  */
 int debuginfod_cache__find(const struct build_id *bid, bool debuginfo, char *filename, size_t size)
 {
-	char sbuild_id[SBUILD_ID_SIZE], dir[PATH_MAX];
+	char dir[PATH_MAX];
 	struct stat st;
 
-	if (cache_dir(dir, sizeof(dir)) >= (int)sizeof(dir))
-		return -ENAMETOOLONG;
-
-	build_id__snprintf(bid, sbuild_id, sizeof(sbuild_id));
-	if (snprintf(filename, size, "%s/%s/%s", dir, sbuild_id,
-		     debuginfo ? "debuginfo" : "executable") >= (int)size)
+	if (build_id_dir(bid, dir, sizeof(dir)) ||
+	    snprintf(filename, size, "%s/%s", dir, debuginfo ? "debuginfo" : "executable") >=
+	    (int)size)
 		return -ENAMETOOLONG;
 
 	/* An empty file says that no server had it. */
@@ -106,23 +116,32 @@ int dso__debuginfod_cached(const struct dso *dso, bool debuginfo, char *filename
 #define STALL_LIMIT 10
 /* So many failures in a row that are not about the file, and no server is asked any more. */
 #define FAILURE_LIMIT 3
+/* So many of the files that could not be fetched are named at the end. */
+#define SUMMARY_FILES 4
 
 static struct {
 	/* @lock: Protects all of it, and is held while something is fetched. */
 	struct mutex lock;
 	bool enabled;
-	/* @announced: The user knows which servers are asked. */
-	bool announced;
+	/* @ended: Was enabled, until there was nobody to ask any more. */
+	bool ended;
 	bool missing_warned;
 	int failures;
 	/* @missing: What could not be fetched, struct missing. */
 	struct hashmap *missing;
 	debuginfod_client *client;
+	/* @cache: Its cache directory. */
+	char cache[PATH_MAX];
+	/* @log: What the client logs of a query, or NULL. */
+	FILE *log;
 } client;
 
 struct missing {
 	struct build_id bid;
 	enum debuginfod_file file;
+	char *name;
+	/* @samples: How many have no symbol. */
+	unsigned long samples;
 };
 
 static size_t missing__hash(long key, void *ctx __maybe_unused)
@@ -139,19 +158,22 @@ static bool missing__equal(long a, long b, void *ctx __maybe_unused)
 	return left->file == right->file && build_id__equal(&left->bid, &right->bid);
 }
 
-static bool client__is_missing(const struct build_id *bid, enum debuginfod_file file)
+static struct missing *client__missing(const struct build_id *bid, enum debuginfod_file file)
 {
 	const struct missing missing = { .bid = *bid, .file = file, };
+	struct missing *found;
 
-	return client.missing && hashmap__find(client.missing, (long)&missing, (long *)NULL);
+	return client.missing && hashmap__find(client.missing, (long)&missing, &found) ?
+	       found : NULL;
 }
 
 /* Not to be asked for again. Source files have names of their own and are few. */
-static void client__set_missing(const struct build_id *bid, enum debuginfod_file file)
+static void client__set_missing(const struct build_id *bid, enum debuginfod_file file,
+				const char *name)
 {
 	struct missing *missing;
 
-	if (file == DEBUGINFOD_SOURCE)
+	if (file == DEBUGINFOD_SOURCE || client__missing(bid, file))
 		return;
 	if (!client.missing) {
 		client.missing = hashmap__new(missing__hash, missing__equal, /*ctx=*/NULL);
@@ -163,9 +185,11 @@ static void client__set_missing(const struct build_id *bid, enum debuginfod_file
 	missing = malloc(sizeof(*missing));
 	if (!missing)
 		return;
-	*missing = (struct missing){ .bid = *bid, .file = file, };
-	if (hashmap__add(client.missing, missing, 0))
+	*missing = (struct missing){ .bid = *bid, .file = file, .name = strdup(name), };
+	if (!missing->name || hashmap__add(client.missing, missing, missing)) {
+		free(missing->name);
 		free(missing);
+	}
 }
 
 /* The fetch that goes on. */
@@ -179,37 +203,8 @@ struct fetch {
 	long bytes;
 	bool stalled;
 	bool progress_shown;
+	struct debuginfod_answer answer;
 };
-
-/* Distributions say in files which servers they have; their shells read these, daemons do not. */
-static char *read_urls(void)
-{
-	char *urls = NULL, line[1024];
-	glob_t files;
-
-	if (glob("/etc/debuginfod/*.urls", 0, NULL, &files))
-		return NULL;
-
-	for (size_t i = 0; i < files.gl_pathc; i++) {
-		FILE *file = fopen(files.gl_pathv[i], "r");
-
-		while (file && fgets(line, sizeof(line), file)) {
-			const char *url = strim(line);
-			char *more;
-
-			if (!*url)
-				continue;
-			if (asprintf(&more, "%s%s%s", urls ?: "", urls ? " " : "", url) < 0)
-				break;
-			free(urls);
-			urls = more;
-		}
-		if (file)
-			fclose(file);
-	}
-	globfree(&files);
-	return urls;
-}
 
 /**
  * dso_debuginfod__init - decide whether servers are asked in this session
@@ -220,20 +215,13 @@ static char *read_urls(void)
  */
 void dso_debuginfod__init(void)
 {
-	char *urls;
-
 	mutex_init(&client.lock);
 	client.enabled = symbol_conf.debuginfod && strcmp(buildid_dir, "/dev/null");
 	if (!client.enabled) {
 		setenv("DEBUGINFOD_URLS", "", 1);
 		return;
 	}
-	if (!getenv("DEBUGINFOD_URLS")) {
-		urls = read_urls();
-		setenv("DEBUGINFOD_URLS", urls ?: "", 1);
-		free(urls);
-	}
-	client.enabled = *getenv("DEBUGINFOD_URLS");
+	client.enabled = debuginfod_servers__init();
 	/* Who is asked for thousands of files must not be asked for each again. */
 	setenv("DEBUGINFOD_RETRY_LIMIT", "0", /*overwrite=*/0);
 }
@@ -257,8 +245,8 @@ static int fetch_progress(debuginfod_client *c, long bytes, long total)
 
 	if (session_done())
 		return 1;
-	/* Before it knows the size it counts how often it calls. */
-	if (total > 0 && bytes != fetch->bytes) {
+	/* Before anything comes it counts how often it calls. */
+	if (debuginfod_get_url(c) && bytes != fetch->bytes) {
 		fetch->bytes = bytes;
 		fetch->last = now;
 	} else if (now - fetch->last >= STALL_LIMIT) {
@@ -273,41 +261,122 @@ static int fetch_progress(debuginfod_client *c, long bytes, long total)
 	return 0;
 }
 
+static void client__end(void)
+{
+	client.enabled = false;
+	client.ended = true;
+}
+
+/* The client makes the directory, but not what is above ~/.cache, and calls that -ENOENT. */
+static bool make_cache_dir(void)
+{
+	char *dir = client.cache, *slash;
+
+	if (cache_dir(dir, sizeof(client.cache)) >= (int)sizeof(client.cache))
+		return false;
+	slash = strrchr(dir, '/');
+	if (slash && slash != dir) {
+		*slash = '\0';
+		mkdir(dir, 0700);
+		*slash = '/';
+	}
+	mkdir(dir, 0755);
+	if (!access(dir, W_OK | X_OK))
+		return true;
+	pr_warning("debuginfod: cannot write to the cache %s: %m; nothing is fetched, unless DEBUGINFOD_CACHE_PATH is set to another directory\n",
+		   dir);
+	return false;
+}
+
 static bool client__start(void)
 {
 	if (client.client)
 		return true;
 
+	if (!make_cache_dir() || !debuginfod_servers__announce(client.cache)) {
+		client__end();
+		return false;
+	}
 	client.client = debuginfod_begin();
 	if (!client.client) {
 		pr_warning("debuginfod: the client does not start, no files are fetched\n");
-		client.enabled = false;
+		client__end();
 		return false;
 	}
 	debuginfod_set_progressfn(client.client, fetch_progress);
 	return true;
 }
 
-static void client__announce(void)
+/*
+ * When a query fails the client may leave an empty file, by which no client asks
+ * again for ten minutes. It means a file that no server has, but is left when a
+ * query is broken off or a server is out of order, too.
+ */
+static void client__forget_absence(const struct fetch *fetch)
 {
-	if (client.announced)
+	char dirname[PATH_MAX], path[PATH_MAX];
+	struct dirent *entry;
+	struct stat st;
+	DIR *dir;
+
+	if (build_id_dir(fetch->bid, dirname, sizeof(dirname)))
 		return;
-	client.announced = true;
-	pr_info("debuginfod: asking %s for files by build ID; core.debuginfod=false turns this off\n",
-		getenv("DEBUGINFOD_URLS"));
+	dir = opendir(dirname);
+	while (dir && (entry = readdir(dir))) {
+		if (snprintf(path, sizeof(path), "%s/%s", dirname, entry->d_name) <
+		    (int)sizeof(path) && !lstat(path, &st) && S_ISREG(st.st_mode) && !st.st_size &&
+		    st.st_ctime >= fetch->start)
+			unlink(path);
+	}
+	if (dir)
+		closedir(dir);
+	rmdir(dirname);
+}
+
+/* What was wrong when a fetch failed with @err. */
+static const char *fetch__reason(const struct fetch *fetch, int err, char *buf, size_t size)
+{
+	const char *url;
+
+	if (fetch->stalled)
+		return "no answer";
+	if (fetch->answer.failure[0])
+		return fetch->answer.failure;
+	if (err != -EBADMSG)
+		return str_error_r(-err, buf, size);
+	url = debuginfod_get_url(client.client);
+	scnprintf(buf, size, "%s sent something else", url ?: "a server");
+	return buf;
+}
+
+/* Once is enough for a server that does not answer. Returns whether there is another one. */
+static bool client__drop_silent(const struct fetch *fetch)
+{
+	bool left = true;
+
+	for (int i = 0; i < DEBUGINFOD_ANSWER_SERVERS; i++) {
+		const char *url = debuginfod_answer__silent(&fetch->answer, i, fetch->stalled);
+
+		if (url)
+			left = debuginfod_servers__drop(url, client.cache);
+	}
+	return left;
 }
 
 /* Say once for each file what is wrong, and end it all when no server answers. */
 static void client__failed(const struct fetch *fetch, int err)
 {
-	char sbuild_id[SBUILD_ID_SIZE], buf[128];
+	bool absent = err == -ENOENT && !fetch->stalled && !fetch->answer.failure[0];
+	char sbuild_id[SBUILD_ID_SIZE], buf[PATH_MAX];
 
 	build_id__snprintf(fetch->bid, sbuild_id, sizeof(sbuild_id));
+	if (!absent || session_done())
+		client__forget_absence(fetch);
 	if (session_done()) {
-		client.enabled = false;
+		client__end();
 		return;
 	}
-	if (err == -ENOENT && !fetch->stalled) {
+	if (absent) {
 		/* To be expected of what is not of the distribution. */
 		pr_debug("debuginfod: no %s of %s (build ID %s)\n", file_names[fetch->file],
 			 fetch->name, sbuild_id);
@@ -320,12 +389,16 @@ static void client__failed(const struct fetch *fetch, int err)
 	}
 	pr_warning("debuginfod: cannot fetch the %s of %s (build ID %s): %s\n",
 		   file_names[fetch->file], fetch->name, sbuild_id,
-		   fetch->stalled ? "no answer" : str_error_r(-err, buf, sizeof(buf)));
+		   fetch__reason(fetch, err, buf, sizeof(buf)));
+	if (!client__drop_silent(fetch)) {
+		client__end();
+		return;
+	}
 	if (++client.failures < FAILURE_LIMIT)
 		return;
 	pr_warning("debuginfod: failed %d times in a row, nothing more is asked for\n",
 		   client.failures);
-	client.enabled = false;
+	client__end();
 }
 
 /* Returns a file descriptor, or a negative error. Sets *path, to be freed. */
@@ -337,6 +410,8 @@ static int client__find(struct fetch *fetch, char **path)
 	fetch->start = time(NULL);
 	fetch->last = fetch->start;
 	debuginfod_set_user_data(client.client, fetch);
+	client.log = debuginfod_answer__log(client.log);
+	debuginfod_set_verbose_fd(client.client, client.log ? fileno(client.log) : -1);
 	switch (fetch->file) {
 	case DEBUGINFOD_DEBUGINFO:
 		fd = debuginfod_find_debuginfo(client.client, bid->data, bid->size, path);
@@ -351,7 +426,26 @@ static int client__find(struct fetch *fetch, char **path)
 	}
 	if (fetch->progress_shown)
 		fprintf(stderr, "\r\033[K");
+	debuginfod_answer__read(&fetch->answer, client.log);
 	return fd;
+}
+
+/* Is it what was asked for? A server may have taken another file for it, or send a web page. */
+static bool is_refused(const struct fetch *fetch, const char *path)
+{
+	return fetch->file != DEBUGINFOD_SOURCE && !filename__has_build_id(path, fetch->bid);
+}
+
+/* What the client has in its cache it does not ask for: no file that is refused must stay there. */
+static void client__drop_refused(const struct fetch *fetch)
+{
+	bool debuginfo = fetch->file == DEBUGINFOD_DEBUGINFO;
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (debuginfod_cache__find(fetch->bid, debuginfo, path, sizeof(path)) == -ENOENT &&
+	    !stat(path, &st) && st.st_size && !access(path, R_OK) && is_refused(fetch, path))
+		unlink(path);
 }
 
 /**
@@ -373,33 +467,128 @@ char *debuginfod__fetch(const struct build_id *bid, enum debuginfod_file file, c
 	char *path = NULL;
 	int fd;
 
-	if (!client.enabled)
+	if (!client.enabled && !client.ended)
 		return NULL;
 
 	mutex_lock(&client.lock);
-	if (!client.enabled || client__is_missing(bid, file) || !client__start()) {
+	if (client__missing(bid, file) || !client.enabled || !client__start()) {
+		client__set_missing(bid, file, name);
 		mutex_unlock(&client.lock);
 		return NULL;
 	}
-	client__announce();
+	client__drop_refused(&fetch);
 	fd = client__find(&fetch, &path);
 	if (fd >= 0) {
 		close(fd);
-		client.failures = 0;
-		/* A server may have taken another file for it. */
-		if (file != DEBUGINFOD_SOURCE && !filename__has_build_id(path, bid))
+		if (is_refused(&fetch, path)) {
+			unlink(path);
 			fd = -EBADMSG;
+		} else {
+			client.failures = 0;
+		}
 	}
 	if (fd < 0) {
 		client__failed(&fetch, fd);
-		client__set_missing(bid, file);
+		client__set_missing(bid, file, name);
 		zfree(&path);
 	}
+	debuginfod_answer__exit(&fetch.answer);
 	mutex_unlock(&client.lock);
 	return path;
 }
+
+/**
+ * dso_debuginfod__count_unnamed - count a sample without a symbol
+ * @dso: What it is in. It matters only if a file of it could not be fetched.
+ */
+void dso_debuginfod__count_unnamed(const struct dso *dso)
+{
+	struct missing *missing;
+
+	if (!client.missing || !dso__has_build_id(dso))
+		return;
+	mutex_lock(&client.lock);
+	missing = client__missing(dso__bid(dso), DEBUGINFOD_EXECUTABLE) ?:
+		  client__missing(dso__bid(dso), DEBUGINFOD_DEBUGINFO);
+	if (missing)
+		missing->samples++;
+	mutex_unlock(&client.lock);
+}
+
+static int missing__cmp(const void *a, const void *b)
+{
+	const struct missing *left = *(const struct missing **)a;
+	const struct missing *right = *(const struct missing **)b;
+
+	if (left->samples != right->samples)
+		return left->samples < right->samples ? 1 : -1;
+	return strcmp(left->name, right->name);
+}
+
+/* Those that samples are without symbols for, the most samples first. To be freed. */
+static struct missing **client__sort_missing(size_t *nr)
+{
+	struct missing **list = calloc(hashmap__size(client.missing), sizeof(*list));
+	struct hashmap_entry *entry;
+	size_t bkt;
+
+	*nr = 0;
+	if (!list)
+		return NULL;
+	hashmap__for_each_entry(client.missing, entry, bkt) {
+		struct missing *missing = entry->pvalue;
+
+		if (missing->samples)
+			list[(*nr)++] = missing;
+	}
+	qsort(list, *nr, sizeof(*list), missing__cmp);
+	return list;
+}
+
+/**
+ * dso_debuginfod__summarize - tell the user what the files that could not be fetched are for
+ *
+ * Once, at the end of a session.
+ */
+void dso_debuginfod__summarize(void)
+{
+	char sbuild_id[SBUILD_ID_SIZE], text[2048];
+	unsigned long total = 0, rest = 0;
+	struct missing **list;
+	size_t nr, len = 0;
+
+	if (!client.missing)
+		return;
+	list = client__sort_missing(&nr);
+	for (size_t i = 0; i < nr; i++) {
+		total += list[i]->samples;
+		if (i >= SUMMARY_FILES) {
+			rest += list[i]->samples;
+			continue;
+		}
+		build_id__snprintf(&list[i]->bid, sbuild_id, sizeof(sbuild_id));
+		len += scnprintf(text + len, sizeof(text) - len, "%s %lu in %s (build ID %s)",
+				 i ? "," : "", list[i]->samples, list[i]->name, sbuild_id);
+		list[i]->samples = 0;
+	}
+	if (rest)
+		scnprintf(text + len, sizeof(text) - len, ", %lu in %zu more files", rest,
+			  nr - SUMMARY_FILES);
+	if (total)
+		pr_warning("debuginfod: %lu samples have no symbol for lack of files:%s\n", total,
+			   text);
+	free(list);
+}
 #else
 void dso_debuginfod__init(void)
+{
+}
+
+void dso_debuginfod__count_unnamed(const struct dso *dso __maybe_unused)
+{
+}
+
+void dso_debuginfod__summarize(void)
 {
 }
 

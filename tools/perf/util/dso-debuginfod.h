@@ -15,6 +15,8 @@ enum debuginfod_file {
 };
 
 void dso_debuginfod__init(void);
+void dso_debuginfod__count_unnamed(const struct dso *dso);
+void dso_debuginfod__summarize(void);
 
 char *debuginfod__fetch(const struct build_id *bid, enum debuginfod_file file, const char *name);
 

@@ -387,6 +387,24 @@ same_output() {
 	fi
 }
 
+# frames FILE: symbol and file of each frame in a file. For its address an offset may be
+# printed, or that of another mapping.
+frames() {
+	show "$1" script -F "${fields},ip,sym,symoff,dso" | grep -F " (/" |
+		sed -E 's/[[:space:]]+[0-9a-f]+ ([^ ]+ \()/ \1/'
+}
+
+# same_frames ORIGINAL CONVERTED
+same_frames() {
+	frames "$1" > "${dir}/from.txt"
+	frames "$2" > "${dir}/to.txt"
+	grep -q "+0x" "${dir}/from.txt" || fail "perf script prints no symbols: $(cat "${dir}/stderr")"
+	if ! diff -u "${dir}/from.txt" "${dir}/to.txt" > "${dir}/diff.txt"; then
+		head -n 40 "${dir}/diff.txt"
+		fail "perf script has other symbols"
+	fi
+}
+
 # What a sample has besides code. Not all have the time.
 fields=comm,pid,tid,time,event,period
 
@@ -506,7 +524,7 @@ case_file_to_file() {
 	same_reports "${dir}/from" "${dir}/to"
 	same_output "${dir}/from" "${dir}/to" report --stdio --no-children -g caller
 	same_output "${dir}/from" "${dir}/to" report --stdio --children -g callee,0.5,address
-	same_output "${dir}/from" "${dir}/to" script -F comm,tid,time,event,sym,symoff,dso
+	same_output "${dir}/from" "${dir}/to" script -F comm,tid,time,event,ip,sym,symoff,dso
 	same_output "${dir}/from" "${dir}/to" script -F ip,sym,srcline
 	same_layout spin_near prog
 
@@ -614,7 +632,7 @@ case_no_callchain() {
 	record "${dir}/from" -e cpu-clock -d --sample-cpu -- "${prog}"
 	convert "${dir}/from" "${dir}/to"
 	same_samples "${dir}/from" "${dir}/to"
-	same_output "${dir}/from" "${dir}/to" script -F comm,tid,time,event,sym,symoff,dso
+	same_output "${dir}/from" "${dir}/to" script -F comm,tid,time,event,ip,sym,symoff,dso
 	same_output "${dir}/from" "${dir}/to" script -F comm,pid,tid,time,cpu,event,period,addr
 }
 
@@ -710,7 +728,7 @@ case_drop_mmaps() {
 	   grep -v -e "\[kernel" -e "\.ko" -e "^swapper"; then
 		fail "mmap events are left"
 	fi
-	same_output "${dir}/from" "${dir}/to" script -F comm,tid,time,event,sym,dso -G
+	same_frames "${dir}/from" "${dir}/to"
 	same_output "${dir}/from" "${dir}/to" "${report[@]}"
 	perf_cached inject --buildid-offset --drop-mmaps -i "${dir}/from" > "${dir}/to.pipe"
 	same_output "${dir}/from" "${dir}/to.pipe" "${report[@]}"
@@ -839,7 +857,7 @@ case_libraries_of_one_name() {
 
 same_symbols() {
 	same_output "$@" report --stdio -g none --sort comm,dso,sym,srcline
-	same_output "$@" script -F "${fields},sym,symoff,dso"
+	same_frames "$@"
 }
 
 # An entry does not tell one mapping of the file from another, so addresses differ.

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Samples with build ID and file offset that come in a record of their own. */
 #define _GNU_SOURCE
+#include <sys/wait.h>
 #include "build_id_records.h"
 
 #define MAX_COOKIES 4096
+
+static __attribute_noinline__ __attribute_used__ int deep_target(int frames)
+{
+	int depth = frames ? deep_target(frames - 1) : target(0);
+
+	use(depth);		/* no tail call */
+	return depth + 1;
+}
 
 struct seen {
 	uint64_t cookie;
@@ -230,6 +239,122 @@ TEST_F(build_id, sample_id)
 	if (!nr)
 		SKIP(return, "callchains are not deferred here");
 	ASSERT_EQ(10, nr);
+	close_event(&event);
+}
+
+/* Both forms of a callchain of 300 frames, as events get them. */
+static int longest_record(struct __test_metadata *_metadata, struct perf_event_attr attr,
+			  int ring_pages, struct perf_event_header *record, uint64_t nr[2])
+{
+	const struct deferred *d = (struct deferred *)record;
+	struct event event;
+	int err;
+
+	nr[0] = 0;
+	nr[1] = 0;
+	attr.exclude_callchain_kernel = 1;
+	attr.defer_callchain = 1;
+	attr.defer_output = 1;
+	err = open_event_pages(&event, attr, 0, -1, ring_pages);
+	if (err)
+		return err;
+	for (int i = 0; i < 10; i++) {
+		event_on(&event);
+		use(deep_target(300));
+		event_off(&event);
+		while (next_record(&event, record)) {
+			bool entries = record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+
+			if (record->type != PERF_RECORD_CALLCHAIN_DEFERRED)
+				continue;
+			if (d->nr > nr[entries])
+				nr[entries] = d->nr;
+			for (uint64_t j = 0; entries && j < d->nr; j++)
+				check_form(_metadata, (struct entry *)d->words + j);
+		}
+	}
+	close_event(&event);
+	return 0;
+}
+
+/* In a ring buffer of one page there is space for a record beside its sample. */
+TEST_F(build_id, small_ring)
+{
+	struct perf_event_attr attr = target_attr(PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET);
+	uint64_t nr[2], half = page_size / sizeof(struct entry) / 2;
+	int err;
+
+	if (!callchains_are_deferred(_metadata, self->record))
+		SKIP(return, "callchains are not deferred here");
+	err = longest_record(_metadata, attr, 1, self->record, nr);
+	if (err)
+		SKIP(return, "no breakpoints: %s", strerror(-err));
+	TH_LOG("%d entries", (int)nr[1]);
+	ASSERT_GE(nr[1], half - 4);
+	ASSERT_LT(nr[1], half);
+}
+
+TEST_F(build_id, deferred_max_stack)
+{
+	struct perf_event_attr attr = target_attr(PERF_SAMPLE_CALLCHAIN | BOTH);
+	uint64_t nr[2];
+	int err;
+
+	if (!callchains_are_deferred(_metadata, self->record))
+		SKIP(return, "callchains are not deferred here");
+	attr.sample_max_stack = 20;
+	err = longest_record(_metadata, attr, RING_PAGES, self->record, nr);
+	if (err)
+		SKIP(return, "no breakpoints: %s", strerror(-err));
+	TH_LOG("%d words, %d entries", (int)nr[0], (int)nr[1]);
+	ASSERT_EQ(20, nr[0]);
+	ASSERT_EQ(20, nr[1]);
+}
+
+/* The callchain of the system call that ends the task. */
+TEST_F(build_id, last_call)
+{
+	int id = tracepoint_id("syscalls/sys_enter_exit_group"), go[2], nr[2] = {};
+	const struct deferred *d = (struct deferred *)self->record;
+	struct perf_event_attr attr;
+	uint64_t cookie = 0;
+	struct event event;
+	struct sample s;
+	pid_t pid;
+	char c;
+
+	if (id < 0)
+		SKIP(return, "no tracepoints");
+	if (!callchains_are_deferred(_metadata, self->record))
+		SKIP(return, "callchains are not deferred here");
+	ASSERT_EQ(0, pipe(go));
+	pid = fork();
+	if (!pid) {
+		if (read(go[0], &c, 1) == 1)
+			_exit(0);
+		_exit(1);
+	}
+	attr = tracepoint_attr(id, PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET);
+	attr.defer_callchain = 1;
+	attr.defer_output = 1;
+	ASSERT_EQ(0, open_event(&event, attr, pid, -1));
+	event_on(&event);
+	ASSERT_EQ(1, write(go[1], "", 1));
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	while (next_record(&event, self->record)) {
+		if (self->record->type == PERF_RECORD_SAMPLE) {
+			s = parse(_metadata, &event, self->record);
+			ASSERT_GE(s.nr_entries, 2);
+			cookie = s.entries[s.nr_entries - 1].offset;
+			nr[0]++;
+		} else if (self->record->type == PERF_RECORD_CALLCHAIN_DEFERRED) {
+			ASSERT_EQ(cookie, d->cookie);
+			ASSERT_GE(d->nr, 1);
+			nr[1]++;
+		}
+	}
+	ASSERT_EQ(1, nr[0]);
+	ASSERT_EQ(1, nr[1]);
 	close_event(&event);
 }
 

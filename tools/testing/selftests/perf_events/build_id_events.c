@@ -23,39 +23,6 @@ static int check_samples(struct __test_metadata *_metadata, struct event *event,
 	return samples;
 }
 
-/* The number by which a tracepoint is opened, or -1. */
-static int tracepoint_id(const char *name)
-{
-	static const char * const mounts[] = {
-		"/sys/kernel/tracing", "/sys/kernel/debug/tracing",
-	};
-	char path[256];
-	int id = -1;
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(mounts) && id < 0; i++) {
-		FILE *f;
-
-		snprintf(path, sizeof(path), "%s/events/%s/id", mounts[i], name);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		if (fscanf(f, "%d", &id) != 1)
-			id = -1;
-		fclose(f);
-	}
-	return id;
-}
-
-static struct perf_event_attr tracepoint_attr(int id, uint64_t sample_type)
-{
-	struct perf_event_attr attr = clock_attr(sample_type);
-
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = id;
-	attr.sample_period = 1;
-	return attr;
-}
-
 /* The sampled address is in the kernel, what called it is not. */
 TEST_F(build_id, tracepoint)
 {
