@@ -75,7 +75,8 @@ static void read_line(struct debuginfod_answer *answer, const char *line)
 	}
 	if (sscanf(line, "header HTTP/%*s %d", &status) == 1) {
 		if (status_is_failure(status))
-			scnprintf(answer->failure, sizeof(answer->failure), "HTTP status %d", status);
+			scnprintf(answer->failure, sizeof(answer->failure), "HTTP status %d",
+				  status);
 		return;
 	}
 	if (!strstarts(line, response))
@@ -100,8 +101,10 @@ const char *debuginfod_answer__silent(const struct debuginfod_answer *answer, in
 	bool silent = answer->servers[i].timeout;
 
 	/* When one has the file, the client does not wait for the others. */
-	if (stalled)
-		silent |= answer->committed >= 0 ? answer->committed == i : !answer->servers[i].ended;
+	if (stalled && answer->committed >= 0)
+		silent |= answer->committed == i;
+	else if (stalled)
+		silent |= !answer->servers[i].ended;
 	return silent ? answer->servers[i].url : NULL;
 }
 

@@ -53,7 +53,8 @@ def header(i):
     return shoff + 64 * i
 
 def get(i, field):
-    return struct.unpack_from(order + ('I' if field in (TYPE, LINK) else 'Q'), d, header(i) + field)[0]
+    width = 'I' if field in (TYPE, LINK) else 'Q'
+    return struct.unpack_from(order + width, d, header(i) + field)[0]
 
 def put(i, field, value):
     struct.pack_into(order + ('I' if field in (TYPE, LINK) else 'Q'), d, header(i) + field, value)
@@ -99,7 +100,8 @@ perf_reads()
 {
 	local status=0
 
-	timeout 60 perf "${@:2}" -i "$tmp/perf.data" >"$tmp/out" 2>"$tmp/err" </dev/null || status=$?
+	timeout 60 perf "${@:2}" -i "$tmp/perf.data" >"$tmp/out" 2>"$tmp/err" </dev/null ||
+		status=$?
 	[ "$status" -lt 124 ] || fail "$1: perf $2 ends with status $status"
 }
 
