@@ -92,9 +92,10 @@ static char *next_url(char *pos, size_t *len)
 	return *len ? pos : NULL;
 }
 
-#define for_each_url(url, len) \
-	for (url = variable ? next_url(variable + strlen(VARIABLE), &len) : NULL; url; \
-	     url = next_url(url + len, &len))
+static char *first_url(size_t *len)
+{
+	return variable ? next_url(variable + strlen(VARIABLE), len) : NULL;
+}
 
 /* The file whose time is that of the last query without an answer. */
 static int no_answer_file(const char *url, size_t len, const char *cache, char *path, size_t size)
@@ -166,7 +167,7 @@ bool debuginfod_servers__announce(const char *cache)
 	char *url, *list = NULL;
 	size_t len;
 
-	for_each_url(url, len) {
+	for (url = first_url(&len); url; url = next_url(url + len, &len)) {
 		long age = no_answer_since(url, len, cache);
 		char *more;
 
@@ -200,7 +201,7 @@ bool debuginfod_servers__drop(const char *url, const char *cache)
 	char *server;
 	size_t len;
 
-	for_each_url(server, len) {
+	for (server = first_url(&len); server; server = next_url(server + len, &len)) {
 		const char *rest = url + len;
 
 		if (strncmp(url, server, len))

@@ -24,7 +24,8 @@
 static bool build_id__is_well_formed(const struct perf_build_id *id)
 {
 	return id->size && id->size <= sizeof(id->data) && !id->__reserved_1 &&
-	       !id->__reserved_2 && !memchr_inv(&id->data[id->size], 0, sizeof(id->data) - id->size);
+	       !id->__reserved_2 &&
+	       !memchr_inv(&id->data[id->size], 0, sizeof(id->data) - id->size);
 }
 
 static bool evlist__records_build_ids(struct evlist *evlist)

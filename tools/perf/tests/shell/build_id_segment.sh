@@ -70,8 +70,8 @@ for name in whole section segment; do
 	done
 	: >"$tmp/long"
 	"$tmp/$name" &
-	perf record -q --buildid-mmap -e cpu-clock:u -F 1000 -p $! -o "$tmp/plain.data" -- sleep 0.2 \
-		2>"$tmp/log" || fail "record -p: $(tail -n 1 "$tmp/log")"
+	perf record -q --buildid-mmap -e cpu-clock:u -F 1000 -p $! -o "$tmp/plain.data" \
+		-- sleep 0.2 2>"$tmp/log" || fail "record -p: $(tail -n 1 "$tmp/log")"
 	rm "$tmp/long"
 	wait
 	judge "of a process"

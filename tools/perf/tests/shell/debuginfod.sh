@@ -324,7 +324,9 @@ test_bad()
 			fail "$how: $requests requests for the two files of a program"
 		case $how in
 		404) lines=$(grep -c 'some files are not there' "$tmp/err" || true) ;;
-		slow) lines=$(grep -c "^debuginfod: $DEBUGINFOD_URLS does not answer" "$tmp/err" || true) ;;
+		slow)
+			lines=$(grep -c "^debuginfod: $DEBUGINFOD_URLS does not answer" "$tmp/err" || true)
+			;;
 		*) lines=$(grep -c "$cannot" "$tmp/err" || true) ;;
 		esac
 		[ "$lines" = 1 ] || fail "$how: it is not said once: $(cat "$tmp/err")"

@@ -49,7 +49,8 @@ same()
 	samples "$2" >"$tmp/converted.txt"
 	if ! [ -s "$tmp/original.txt" ] || ! cmp -s "$tmp/original.txt" "$tmp/converted.txt"; then
 		fail "$3: $(wc -l <"$tmp/original.txt") samples, then $(wc -l <"$tmp/converted.txt")"
-	elif ! perf script -i "$2" -F ip,buildid 2>/dev/null | grep '[0-9a-f]\{40\}' >/dev/null; then
+	elif ! perf script -i "$2" -F ip,buildid 2>/dev/null |
+	     grep '[0-9a-f]\{40\}' >/dev/null; then
 		fail "$3: no build IDs"
 	fi
 }
@@ -73,7 +74,8 @@ test_compressed()
 	perf inject -i "$tmp/z.stream" -o "$tmp/z.data"
 	perf inject --buildid-offset -i "$tmp/z.data" -o "$tmp/b.data"
 	same "$tmp/z.stream" "$tmp/b.data" "compressed, file to file"
-	if perf script -i "$tmp/b.data" -D 2>/dev/null | grep PERF_RECORD_COMPRESSED >/dev/null; then
+	if perf script -i "$tmp/b.data" -D 2>/dev/null |
+	   grep PERF_RECORD_COMPRESSED >/dev/null; then
 		fail "what is decompressed is compressed"
 	fi
 }

@@ -56,7 +56,7 @@ static bool write_copy(const char *path, const uint8_t *build_id, int size)
 
 static void __attribute__((constructor)) program(int argc, char **argv, char **envp)
 {
-	char *args[] = { argv[0], END, NULL };
+	char *args[3] = {};
 	char c;
 
 	if (argc >= 2 && !strcmp(argv[1], END))
@@ -66,6 +66,8 @@ static void __attribute__((constructor)) program(int argc, char **argv, char **e
 	/* Samples begin now. */
 	if (write(1, "", 1) != 1 || read(0, &c, 1) != 1)
 		_exit(1);
+	args[0] = argv[0];
+	args[1] = END;
 	do_execve(argv[2], args, envp);
 	_exit(1);
 }

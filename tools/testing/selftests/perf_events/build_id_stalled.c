@@ -17,8 +17,8 @@ FIXTURE(stalled)
 };
 
 /* Code of the file. It must run at any address. */
-static __attribute_noinline__ __attribute_used__ void spin(volatile bool *stop,
-							    volatile uint64_t *count)
+static __attribute_noinline__ __attribute_used__
+void spin(volatile bool *stop, volatile uint64_t *count)
 {
 	while (!*stop)
 		++*count;
@@ -180,11 +180,11 @@ static void *disturb(void *arg)
 static void run_pair(struct __test_metadata *_metadata, FIXTURE_DATA(stalled) *self,
 		     struct pair *p)
 {
-	void (*code)(volatile bool *stop, volatile uint64_t *count) =
-		map_code(_metadata, self, spin);
+	void (*code)(volatile bool *stop, volatile uint64_t *count);
 	volatile uint64_t count = 0;
 	pthread_t thread;
 
+	code = map_code(_metadata, self, spin);
 	p->file = &self->file;
 	p->tid = syscall(SYS_gettid);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, disturb, p));

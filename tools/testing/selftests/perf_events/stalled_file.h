@@ -126,7 +126,7 @@ static inline void fuse_request(struct fuse_server *s, struct stalled_file *file
 
 static inline void fuse_serve(struct fuse_server *s, struct stalled_file *file)
 {
-	static char buffer[1 << 18] __attribute__((aligned(8)));
+	static uint64_t buffer[(1 << 18) / sizeof(uint64_t)];
 	struct pollfd poll_fd = { .fd = s->fd, .events = POLLIN };
 
 	for (;;) {
