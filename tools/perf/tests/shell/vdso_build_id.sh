@@ -90,6 +90,13 @@ report recorded.dropped | grep -q '\[vdso\]' || fail "code of the vdso is not re
 if ! diff <(report recorded) <(report recorded.dropped); then
 	fail "the report of the converted profile is another"
 fi
+# The temporary file that the vdso is read from is not its name.
+for option in -b --buildid-all -B --mmap2-buildid-all; do
+	perf inject --buildid-offset "$option" -i recorded -o named 2>"$log" ||
+		{ cat "$log"; fail "inject $option"; }
+	report named | grep -q '\[vdso\]' || fail "inject $option loses the name of the vdso"
+	rm -f named
+done
 
 # The table in the header has it, too.
 record --no-buildid-mmap -N -o table
