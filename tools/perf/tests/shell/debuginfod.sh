@@ -325,7 +325,8 @@ test_bad()
 		case $how in
 		404) lines=$(grep -c 'some files are not there' "$tmp/err" || true) ;;
 		slow)
-			lines=$(grep -c "^debuginfod: $DEBUGINFOD_URLS does not answer" "$tmp/err" || true)
+			lines=$(grep -c "^debuginfod: $DEBUGINFOD_URLS does not answer" \
+				"$tmp/err" || true)
 			;;
 		*) lines=$(grep -c "$cannot" "$tmp/err" || true) ;;
 		esac
