@@ -109,8 +109,8 @@ const char *verdict(double value, double goal)
 }
 
 // work: how many times as much as B A does.
-int compare(const std::string &label, const Command &a, const Command &b, unsigned int rounds, double work,
-	    const Goals &goals)
+int cost_ratio(const std::string &label, const Command &a, const Command &b, unsigned int rounds, double work,
+	       const Goals &goals)
 {
 	Costs of_a, of_b;
 	std::vector<double> ratios;
@@ -145,7 +145,7 @@ int compare(const std::string &label, const Command &a, const Command &b, unsign
 
 int main(int argc, char **argv)
 {
-	CLI::App app{"Compare the cost of two commands: compare [OPTIONS] A... :: B..."};
+	CLI::App app{"Compare the cost of two commands: cost-ratio [OPTIONS] A... :: B..."};
 	std::string label = "A / B";
 	unsigned int rounds = 7;
 	double work = 1;
@@ -175,9 +175,9 @@ int main(int argc, char **argv)
 	try {
 		if (between == rest.begin() || between == rest.end() || between + 1 == rest.end())
 			throw std::runtime_error("two commands wanted, with :: between them");
-		return compare(label, {rest.begin(), between}, {between + 1, rest.end()}, rounds, work, goals);
+		return cost_ratio(label, {rest.begin(), between}, {between + 1, rest.end()}, rounds, work, goals);
 	} catch (const std::exception &e) {
-		fmt::print(stderr, "compare: {}\n", e.what());
+		fmt::print(stderr, "cost-ratio: {}\n", e.what());
 		return 2;
 	}
 }
