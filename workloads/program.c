@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The program of the demo: how many ways are there to put n queens on a board? */
+/* Solves n queens: how many ways are there to put n queens on a board? */
 #include <stdio.h>
 #include <stdlib.h>
 #include "library.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The shared library of the demo: deep call chains that cross between it and the program. */
+/* The shared library of program.c: deep call chains that cross between it and the program. */
 #include "library.h"
 
 struct search {
