@@ -79,7 +79,7 @@ vm:
 	@scripts/vm --kernel $(KERNEL) $(if $(CMD),"$$CMD")
 
 vm-demo: perf kernel
-	@scripts/vm-demo --kernel $(KERNEL)
+	@scripts/demo --vm --kernel $(KERNEL)
 
 packages:
 	@scripts/packages
