@@ -27,7 +27,7 @@ help:
 	@echo 'make packages        installs what the others need'
 	@echo 'make kernel          a kernel of the series to boot (KERNEL=NAME: the configuration, of vm/NAME.config)'
 	@echo 'make vm              boots it in QEMU, for a shell (CMD=COMMAND: to run that, at most TIMEOUT=SECONDS)'
-	@echo 'make vm-demo         perf record --buildid-offset in a guest'
+	@echo 'make vm-demo         the demo in a guest: perf record --buildid-offset'
 	@echo
 	@echo 'BASE=DIR or BASE=FILE.tar.xz: a Linux 7.3.y of your own instead of the download'
 	@echo 'FORCE=1: lay or export anew, whatever is lost; PREFIX=v2: in the subjects of the mails'
