@@ -247,7 +247,7 @@ private:
 					       : passes(index, s_.perf, abilities_, symfs, in.string(), out.string())) {
 			Outcome o = server ? server->run(pass.argv, dir / "err", s_.timeout_s)
 					   : run_child(pass.argv, env_, dir / "err", s_.timeout_s);
-			std::optional<Verdict> v = judge(o);
+			std::optional<Verdict> v = verdict_of(o);
 
 			runs++;
 			accepted += o.exited(0);
@@ -256,7 +256,7 @@ private:
 			fs::remove(out);
 			if (v && v->trouble != Trouble::Leftover) {
 				o = again(pass, dir);
-				std::optional<Verdict> named = judge(o);
+				std::optional<Verdict> named = verdict_of(o);
 
 				fs::remove(out);
 				if (named)

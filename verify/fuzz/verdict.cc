@@ -86,7 +86,7 @@ std::string line_with(const std::string &text, const char *word)
 
 } // namespace
 
-std::optional<Verdict> judge(const Outcome &o)
+std::optional<Verdict> verdict_of(const Outcome &o)
 {
 	if (o.hung)
 		return Verdict{Trouble::Hang, "hang"};

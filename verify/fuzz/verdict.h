@@ -15,6 +15,6 @@ struct Verdict {
 };
 
 // What is wrong with a run. Refusing the file with an error is right, so the exit status says nothing.
-std::optional<Verdict> judge(const Outcome &outcome);
+std::optional<Verdict> verdict_of(const Outcome &outcome);
 
 } // namespace fuzz

@@ -13,7 +13,7 @@ TEST(Verdict, AnErrorIsNoTrouble)
 
 	o.status = 255 << 8;
 	o.err = "incompatible file format\n";
-	EXPECT_FALSE(judge(o));
+	EXPECT_FALSE(verdict_of(o));
 }
 
 TEST(Verdict, ASignalIsACrashNamedByItsFrames)
@@ -28,7 +28,7 @@ TEST(Verdict, ASignalIsACrashNamedByItsFrames)
 		"    #3 0x55 in one a.c:1\n"
 		"    #4 0x55 in two a.c:2\n";
 
-	auto v = judge(o);
+	auto v = verdict_of(o);
 
 	ASSERT_TRUE(v);
 	EXPECT_EQ(v->trouble, Trouble::Crash);
@@ -47,13 +47,13 @@ TEST(Verdict, SanitizerReportsCountWhateverTheStatus)
 		"\n"
 		"0x60 is located 0 bytes after\n"
 		"    #0 0x7f in malloc ../x/malloc.cpp:1\n";
-	auto v = judge(o);
+	auto v = verdict_of(o);
 	ASSERT_TRUE(v);
 	EXPECT_EQ(v->trouble, Trouble::Report);
 	EXPECT_EQ(v->signature, "ASan heap-buffer-overflow inner util/session.c:12 < outer");
 
 	o.err = "/a/b/util/hist.c:3:7: runtime error: signed integer overflow: 5 + 6\n";
-	v = judge(o);
+	v = verdict_of(o);
 	ASSERT_TRUE(v);
 	EXPECT_EQ(v->signature, "UBSan util/hist.c:3:7: signed integer overflow: ");
 }
@@ -63,6 +63,6 @@ TEST(Verdict, AHangIsTrouble)
 	Outcome o;
 
 	o.hung = true;
-	ASSERT_TRUE(judge(o));
-	EXPECT_EQ(judge(o)->trouble, Trouble::Hang);
+	ASSERT_TRUE(verdict_of(o));
+	EXPECT_EQ(verdict_of(o)->trouble, Trouble::Hang);
 }
