@@ -15,17 +15,6 @@ namespace audit {
 
 // A record with entries. That with the words of the same cookie follows it.
 struct Answer {
-	// The number of the entry that is the sampled address, if there is one. It is no part of the callchain if the marker
-	// of the user part comes only behind it.
-	Answer(std::vector<Entry> entries, std::optional<size_t> number) : chain(std::move(entries))
-	{
-		if (!number)
-			return;
-		sampled = chain[*number];
-		if (*number == 0 && chain.size() > 1 && !chain[1].size && chain[1].offset == perfdata::CONTEXT_USER)
-			chain.erase(chain.begin(), chain.begin() + 2);
-	}
-
 	std::optional<Entry> sampled;
 	std::vector<Entry> chain;
 };

@@ -158,12 +158,13 @@ private:
 
 	void answer(const Sample &d)
 	{
-		std::vector<Entry> entries;
+		auto [sampled, first] = deferred_of(record_.bytes, d);
+		::audit::Answer answer;
 
-		for (uint64_t i = 0; i < d.entries.nr; i++)
-			entries.push_back(entry(d.entries.entry(i)));
-
-		::audit::Answer answer(std::move(entries), sampled_entry(record_.bytes, d.entries));
+		if (sampled)
+			answer.sampled = entry(*sampled);
+		for (uint64_t i = first; i < d.entries.nr; i++)
+			answer.chain.push_back(entry(d.entries.entry(i)));
 
 		for (const Waiting &w : cookies_.answer(d.tid, *d.cookie, answer))
 			if (answer.sampled)

@@ -255,7 +255,12 @@ private:
 	void same_fields()
 	{
 		auto x = a_.fields.begin(), y = b_.fields.begin();
-		uint16_t misc_a = a_.record.misc() & ~MISC_MMAP_BUILD_ID, misc_b = b_.record.misc() & ~MISC_MMAP_BUILD_ID;
+		uint16_t build_id = MISC_MMAP_BUILD_ID;
+
+		if (a_.record.type() == RECORD_CALLCHAIN_DEFERRED)
+			build_id |= MISC_CALLCHAIN_BUILD_ID;
+
+		uint16_t misc_a = a_.record.misc() & ~build_id, misc_b = b_.record.misc() & ~build_id;
 		auto skip = [](auto &it, const std::vector<Field> &fields) {
 			while (it != fields.end() && (is_location(it->name) || it->name == Name::Type ||
 						      it->name == Name::Misc || it->name == Name::Size))
@@ -355,11 +360,16 @@ private:
 			differs("the address is missing");
 		if (x.ip_entry && !y.ip_entry)
 			differs("the entry is missing");
+		if (a_.record.type() == RECORD_CALLCHAIN_DEFERRED && !x.ip_entry && y.ip_entry &&
+		    !absent(entry_at(b_.record.bytes, *y.ip_entry)))
+			differs("a sampled address is added");
 		if (x.ip_entry && y.ip_entry)
 			again(ips_, where == Where::User ? Walker::What::User : Walker::What::Elsewhere, *x.ip_entry,
 			      *y.ip_entry);
 		chain(where);
 	}
+
+	static bool absent(const Entry &e) { return !e.size && !e.offset; }
 
 	// One that was not resolved may be now, and is judged by its address.
 	void again(Counts &counts, Walker::What what, uint64_t at_a, uint64_t at_b)
@@ -367,6 +377,9 @@ private:
 		Entry was = entry_at(a_.record.bytes, at_a), is = entry_at(b_.record.bytes, at_b);
 		bool deferred = cookie_of(a_.record.bytes, at_a) && a_.record.type() == RECORD_SAMPLE;
 
+		// A deferred callchain without a sampled address stays one.
+		if (absent(was) && absent(is))
+			return;
 		if (what == Walker::What::User && !was.size && (is.size || !deferred))
 			judge(counts, what, was.offset, is);
 		else if (to_string(was) != to_string(is))

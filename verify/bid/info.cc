@@ -186,12 +186,17 @@ private:
 	{
 		if (!d.entries.there)
 			return;
+		if (d.ip_entry)
+			entry_bytes_ += ENTRY_SIZE;
 		chain(record, d.entries, Where::User);
 
+		auto sampled = deferred_of(record.bytes, d).sampled;
 		BuildId id;
 
-		if (auto sampled = sampled_entry(record.bytes, d.entries))
-			id = id_at(record, d.entries.entry(*sampled));
+		if (sampled)
+			id = id_at(record, *sampled);
+		if (sampled && d.ip_entry)
+			count(record, *sampled, Walker::What::User);
 		for (size_t number : cookies_.answer(d.tid, *d.cookie, id))
 			answered(number, id);
 	}

@@ -206,6 +206,15 @@ void Composer::deferred(const Stamp &s, uint64_t cookie, const std::vector<Entry
 	record(RECORD_CALLCHAIN_DEFERRED, MISC_USER | MISC_MMAP_BUILD_ID, b, s);
 }
 
+void Composer::deferred(const Stamp &s, uint64_t cookie, const Entry &ip, const std::vector<Entry> &entries)
+{
+	Body b = body().u64(cookie).entry(ip).u64(entries.size());
+
+	for (const Entry &e : entries)
+		b.entry(e);
+	record(RECORD_CALLCHAIN_DEFERRED, MISC_USER | MISC_CALLCHAIN_BUILD_ID, b, s);
+}
+
 void Composer::finished_round()
 {
 	record(RECORD_FINISHED_ROUND, 0, body());

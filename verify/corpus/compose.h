@@ -107,6 +107,9 @@ public:
 		   std::string_view name);
 	void sample(const Stamp &s, const EventSpec &event, const SampleSpec &spec);
 	void deferred(const Stamp &s, uint64_t cookie, const std::vector<uint64_t> &words);
+	// In the form of the kernel, with that of the sampled address or zeros
+	void deferred(const Stamp &s, uint64_t cookie, const Entry &ip, const std::vector<Entry> &entries);
+	// As first posted
 	void deferred(const Stamp &s, uint64_t cookie, const std::vector<Entry> &entries);
 	void finished_round();
 

@@ -50,6 +50,7 @@ struct Recipe {
 	bool defer = false;
 	bool pipe = false;
 	unsigned int events = 1;
+	bool posted = false; // the deferred callchain is as first posted
 };
 
 constexpr uint64_t addresses = SAMPLE_IP | SAMPLE_CALLCHAIN;
@@ -212,12 +213,24 @@ private:
 
 	void answer(Stamp at, uint64_t cookie, const SampleSpec &s, ptrdiff_t skip)
 	{
+		std::vector<Entry> chain(s.chain_entries.begin() + skip, s.chain_entries.end());
+
 		at.time++;
-		if (recipe_.location & entries)
-			out_.deferred(at, cookie,
-				      std::vector<Entry>(s.chain_entries.begin() + skip, s.chain_entries.end()));
+		if (recipe_.posted)
+			out_.deferred(at, cookie, chain);
+		else if (recipe_.location & entries)
+			answer_in_place(at, cookie, s, chain);
 		else
 			out_.deferred(at, cookie, std::vector<uint64_t>(s.chain.begin() + skip, s.chain.end()));
+	}
+
+	void answer_in_place(Stamp at, uint64_t cookie, const SampleSpec &s, const std::vector<Entry> &chain)
+	{
+		bool ip = recipe_.location & SAMPLE_BUILD_ID_OFFSET && s.misc == MISC_USER;
+		bool frames = recipe_.location & SAMPLE_CALLCHAIN_BUILD_ID_OFFSET;
+
+		if (ip || frames)
+			out_.deferred(at, cookie, ip ? s.ip_entry : Entry{}, frames ? chain : std::vector<Entry>());
 	}
 
 	const Recipe &recipe_;
@@ -246,6 +259,8 @@ std::vector<Specimen> corpus(unsigned int samples)
 		{"deferred", entries, 0, true},
 		{"deferred-single", SAMPLE_BUILD_ID_OFFSET, 0, true},
 		{"deferred-both", addresses | entries, 0, true},
+		{"deferred-posted", entries, 0, true, false, 1, true},
+		{"deferred-single-posted", SAMPLE_BUILD_ID_OFFSET, 0, true, false, 1, true},
 		{"group", entries, SAMPLE_READ, false, false, 2},
 		{"group-plain", addresses, SAMPLE_READ, false, false, 2},
 		{"dwarf", entries | SAMPLE_CALLCHAIN, SAMPLE_REGS_USER | SAMPLE_STACK_USER},

@@ -78,8 +78,10 @@ Deferred parse_deferred(const Record &record)
 	Reader reader(record);
 	Deferred deferred;
 
-	deferred.has_entries = record.header().misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+	deferred.has_entries = record.header().misc & PERF_RECORD_MISC_CALLCHAIN_BUILD_ID;
 	deferred.cookie = reader.word();
+	if (deferred.has_entries)
+		deferred.ip_entry = reader.entries(1)[0];
 
 	uint64_t nr = reader.word();
 

@@ -32,6 +32,7 @@ struct Deferred {
 	uint64_t cookie = 0;
 	bool has_entries = false;
 	std::span<const uint64_t> words;
+	audit::Entry ip_entry{};
 	std::span<const audit::Entry> entries;
 };
 

@@ -87,8 +87,7 @@ void Truth::deferred(const Record &record)
 	Thread thread(d.tid, record.event);
 
 	if (d.has_entries) {
-		auto first = d.entries.empty() ? std::nullopt : std::optional<size_t>(0);
-		audit::Answer answer({d.entries.begin(), d.entries.end()}, first);
+		audit::Answer answer{d.ip_entry, {d.entries.begin(), d.entries.end()}};
 
 		for (const Waiting &w : cookies_.answer(thread, d.cookie, answer))
 			user(addresses, w.pid, w.ip, w.time, answer.sampled.value_or(Entry{}));

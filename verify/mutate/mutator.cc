@@ -200,7 +200,7 @@ private:
 
 		if (!deferred.empty() && rng_.chance(50)) {
 			at = rng_.pick(deferred);
-			mask = MISC_MMAP_BUILD_ID;
+			mask = rng_.chance(50) ? MISC_CALLCHAIN_BUILD_ID : MISC_MMAP_BUILD_ID;
 		}
 
 		Piece &p = doc_.pieces[at];

@@ -146,7 +146,8 @@ enum RecordMisc : uint16_t {
 	MISC_GUEST_USER = 5,
 	MISC_COMM_EXEC = 1U << 13,
 	MISC_FORK_EXEC = 1U << 13, // of a process that was there before; perf writes it
-	MISC_MMAP_BUILD_ID = 1U << 14, // entries, in a deferred callchain
+	MISC_CALLCHAIN_BUILD_ID = 1U << 13, // of a deferred callchain: entries, after that of the sampled address
+	MISC_MMAP_BUILD_ID = 1U << 14,	    // of a deferred callchain: entries only, as first posted
 	MISC_BUILD_ID_SIZE = 1U << 15,
 };
 

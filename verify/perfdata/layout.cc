@@ -429,7 +429,9 @@ private:
 			break;
 		case RECORD_CALLCHAIN_DEFERRED:
 			word(Kind::Cookie, Name::Cookie);
-			chain(record_.misc() & MISC_MMAP_BUILD_ID);
+			if (record_.misc() & MISC_CALLCHAIN_BUILD_ID)
+				entry(Name::IpEntry);
+			chain(record_.misc() & (MISC_CALLCHAIN_BUILD_ID | MISC_MMAP_BUILD_ID));
 			break;
 		case RECORD_ID_INDEX:
 			// Of guests, more than these may follow; they are opaque.

@@ -69,13 +69,33 @@ inline std::optional<uint64_t> cookie_of(const Bytes &record, uint64_t entry)
 	return record.u64(entry + 16);
 }
 
-// Which of the entries of a deferred callchain is that of the sampled address: the first that is no marker.
-inline std::optional<uint64_t> sampled_entry(const Bytes &record, const Elements &entries)
+// A deferred callchain, with entries.
+struct Deferred {
+	std::optional<uint64_t> sampled; // where the entry of the sampled address is in the record
+	uint64_t first = 0;		 // frame among the entries
+};
+
+// As first posted, the sampled address is that of the first entry that is no marker; it is no frame if the marker of the
+// user part follows.
+inline Deferred deferred_of(const Bytes &record, const Sample &s)
 {
-	for (uint64_t i = 0; i < entries.nr; i++)
-		if (record.u8(entries.entry(i)) || !is_marker(record.u64(entries.entry(i) + 24)))
-			return i;
-	return std::nullopt;
+	const Elements &entries = s.entries;
+
+	if (s.ip_entry) {
+		bool there = record.u8(*s.ip_entry) || record.u64(*s.ip_entry + 24);
+
+		return {there ? s.ip_entry : std::nullopt, 0};
+	}
+	for (uint64_t i = 0; i < entries.nr; i++) {
+		if (!record.u8(entries.entry(i)) && is_marker(record.u64(entries.entry(i) + 24)))
+			continue;
+
+		bool marked = i == 0 && entries.nr > 1 && !record.u8(entries.entry(1)) &&
+			      record.u64(entries.entry(1) + 24) == CONTEXT_USER;
+
+		return {entries.entry(i), marked ? 2U : 0U};
+	}
+	return {};
 }
 
 } // namespace perfdata

@@ -82,15 +82,18 @@ protected:
 	}
 
 	// Both records of a cookie.
-	void take_deferred(uint64_t cookie, const std::vector<Entry> &entries, const std::vector<uint64_t> &words)
+	void take_deferred(uint64_t cookie, const Entry &ip, const std::vector<Entry> &entries,
+			   const std::vector<uint64_t> &words)
 	{
-		std::vector<uint64_t> all = {cookie, entries.size()};
+		std::vector<uint64_t> all = {cookie};
 
+		append(all, ip);
+		all.push_back(entries.size());
 		for (const Entry &entry : entries)
 			append(all, entry);
 		all.insert(all.end(), {halves(pid, tid), 0});
-		truth.take(record(PERF_RECORD_CALLCHAIN_DEFERRED, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID,
-				  all));
+		truth.take(record(PERF_RECORD_CALLCHAIN_DEFERRED,
+				  PERF_RECORD_MISC_USER | PERF_RECORD_MISC_CALLCHAIN_BUILD_ID, all));
 		all = {cookie, words.size()};
 		all.insert(all.end(), words.begin(), words.end());
 		all.insert(all.end(), {halves(pid, tid), 0});
@@ -113,11 +116,11 @@ TEST_F(TruthTest, InPlace)
 	EXPECT_EQ(truth.remarks.size(), 2U);
 }
 
-TEST_F(TruthTest, DeferredAddressBeforeTheCallchain)
+TEST_F(TruthTest, DeferredAddressBesidesTheCallchain)
 {
 	truth.take(sample(start + 1, left_to(99, start + 1), {user_deferred, 99}, {word(user_deferred), word(99)}));
 	EXPECT_EQ(truth.waiting(), 1U);
-	take_deferred(99, {resolved(1), word(user), resolved(5)}, {start + 5});
+	take_deferred(99, resolved(1), {resolved(5)}, {start + 5});
 	EXPECT_EQ(truth.waiting(), 0U);
 	EXPECT_EQ(truth.addresses[Verdict::True], 1U);
 	EXPECT_EQ(truth.callchains[Verdict::True], 1U);
@@ -126,7 +129,7 @@ TEST_F(TruthTest, DeferredAddressBeforeTheCallchain)
 TEST_F(TruthTest, DeferredAddressFirstInTheCallchain)
 {
 	truth.take(sample(start + 5, left_to(99, start + 5), {user_deferred, 99}, {word(user_deferred), word(99)}));
-	take_deferred(99, {resolved(5), resolved(6)}, {start + 5, start + 6});
+	take_deferred(99, resolved(5), {resolved(5), resolved(6)}, {start + 5, start + 6});
 	EXPECT_EQ(truth.addresses[Verdict::True], 1U);
 	EXPECT_EQ(truth.callchains[Verdict::True], 2U);
 	// One that comes after its record.

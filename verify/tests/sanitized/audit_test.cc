@@ -58,10 +58,10 @@ TEST(Audit, FindsAWrongOffset)
 		File f = File::parse(b);
 		uint64_t at = 0;
 
-		// The first entry of a deferred callchain is that of the sampled address, which the sample has.
+		// A deferred callchain has the entry of the sampled address, which the sample has.
 		for (const Record &r : f.records())
-			if (r.type() == RECORD_CALLCHAIN_DEFERRED && r.bytes.u8(RECORD_HEADER_SIZE + 16))
-				at = r.offset() + RECORD_HEADER_SIZE + 16;
+			if (r.type() == RECORD_CALLCHAIN_DEFERRED && r.bytes.u8(RECORD_HEADER_SIZE + 8))
+				at = r.offset() + RECORD_HEADER_SIZE + 8;
 		if (!at)
 			at = find(f, RECORD_SAMPLE, Kind::EntrySize);
 		put(b, at + 24, 8, 0x123456, f.order());
