@@ -3,7 +3,7 @@
 
 # A $ in a command is the shell's.
 override CMD := $(value CMD)
-export BASE TREE FORCE SIGNOFF PREFIX CMD TIMEOUT ACCEL
+export BASE TREE TOPIC FORCE SIGNOFF PREFIX CMD TIMEOUT ACCEL
 KERNEL ?= debug
 
 .NOTPARALLEL:
@@ -16,10 +16,10 @@ help:
 	@echo 'make check-full      those and the long ones'
 	@echo 'make perf            build/perf, with the series'
 	@echo 'make base-perf       build/base-perf, without'
-	@echo 'make tree            build/linux, a git repository with one commit a patch'
+	@echo 'make tree            build/linux, a git repository with one commit for each patch, and branches topic/*'
 	@echo 'make export          build/linux back to patches/ and the whole files'
-	@echo 'make series          the series as mail, in build/series (SIGNOFF="Name <address>")'
-	@echo 'make apply TREE=DIR  the series onto a kernel tree of your own'
+	@echo 'make series          each topic as mail, in build/series/NN-topic (SIGNOFF="Name <address>")'
+	@echo 'make apply TREE=DIR  the topics onto a kernel tree of your own'
 	@echo 'make lint            checkpatch, shellcheck, manifest'
 	@echo 'make bench           what the conversion costs'
 	@echo 'make bench-kernel    what a sample costs in the kernel, on the base and on the series'
@@ -30,7 +30,8 @@ help:
 	@echo 'make vm-demo         the demo in a guest: perf record --buildid-offset'
 	@echo
 	@echo 'BASE=DIR or BASE=FILE.tar.xz: a Linux 7.3.y of your own instead of the download'
-	@echo 'FORCE=1: lay or export anew, whatever is lost; PREFIX=v2: in the subjects of the mails'
+	@echo 'TOPIC="NN ...": only these topics (series), or these and what they need (apply)'
+	@echo 'FORCE=1: make the tree or export anew, whatever is lost; PREFIX=v2: in the subjects of the mails'
 	@echo 'TIMEOUT=SECONDS (600), ACCEL=tcg or kvm: for guests. All of these may be in the environment, too.'
 
 demo: perf
