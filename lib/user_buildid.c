@@ -4,18 +4,18 @@
  * the file that has it.
  *
  *	struct user_buildid_map maps[USER_BUILDID_NR_MAPS];
- *	struct user_buildid_walk walk;
+ *	struct user_buildid_ctx ctx;
  *
- *	user_buildid_begin(&walk, maps, ARRAY_SIZE(maps), wait);
+ *	user_buildid_begin(&ctx, maps, ARRAY_SIZE(maps), wait);
  *						or user_buildid_begin_nofault()
  *	for each address
- *		size = user_buildid_find(&walk, addr, build_id, &offset);
- *	user_buildid_end(&walk);
+ *		size = user_buildid_find(&ctx, addr, build_id, &offset);
+ *	user_buildid_end(&ctx);
  *
- * A walk remembers in @maps the mappings that it has seen last, so that
+ * The context remembers in @maps the mappings that it has seen last, so that
  * addresses in the same mapping, or in the same file, cost a lookup and a read
- * of the file once. It remembers where there is no build ID, too. No file is
- * read under mmap_lock or the lock of a VMA.
+ * of the file once. It also remembers where there is no build ID. No file is
+ * read under mmap_lock or a VMA lock.
  */
 #include <linux/cleanup.h>
 #include <linux/file.h>
@@ -23,44 +23,43 @@
 #include <linux/maple_tree.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
-#include <linux/mmap_trylock.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/user_buildid.h>
 #include <linux/xarray.h>
 
 /*
- * How many headers and notes a walk looks at if it must not fault. Most files
- * need a dozen. Crafted files and a crafted stack must not decide how long an
- * NMI takes.
+ * Headers and notes that are looked at in one context that must not fault. Most
+ * files need a dozen. The bound is for crafted files and a crafted stack, since
+ * this may be an NMI.
  */
 #define NOFAULT_BUDGET 1024
 
-static void walk_init(struct user_buildid_walk *walk, struct user_buildid_map *maps,
+static void ctx_init(struct user_buildid_ctx *ctx, struct user_buildid_map *maps,
 		      u32 max_maps, bool may_sleep, bool wait)
 {
-	walk->mm = READ_ONCE(current->mm);
-	walk->unlock_work = NULL;
-	walk->maps = maps;
-	walk->max_maps = max_maps;
-	walk->nr_maps = 0;
-	walk->victim = 0;
-	walk->victim_none = 0;
-	walk->seq = 0;
-	walk->budget = NOFAULT_BUDGET;
-	walk->may_sleep = may_sleep;
-	walk->wait = wait;
+	ctx->mm = READ_ONCE(current->mm);
+	ctx->maps = maps;
+	ctx->max_maps = max_maps;
+	ctx->nr_maps = 0;
+	ctx->victim = 0;
+	ctx->victim_none = 0;
+	ctx->seq = 0;
+	ctx->budget = NOFAULT_BUDGET;
+	ctx->may_sleep = may_sleep;
+	ctx->wait = wait;
 	for (int i = 0; i < USER_BUILDID_NR_NONE; i++) {
-		walk->none[i].start = 1;
-		walk->none[i].last = 0;
+		ctx->none[i].start = 1;
+		ctx->none[i].last = 0;
 	}
 }
 
 /**
  * user_buildid_begin() - begin to resolve addresses of current
- * @walk: to be initialized, and ended with user_buildid_end()
- * @maps: memory of the walk, not to be touched before its end
+ * @ctx: to be initialized, and ended with user_buildid_end()
+ * @maps: memory of the context, not to be touched before user_buildid_end()
  * @max_maps: number of @maps, at least 1
  * @wait: whether to wait for mmap_lock while mappings are being changed. A
  *	tracing program must not, it may run under that lock.
@@ -70,29 +69,30 @@ static void walk_init(struct user_buildid_walk *walk, struct user_buildid_map *m
  * Context: a task that may sleep and take page faults. It may lack an mm, then
  * nothing is resolved.
  */
-void user_buildid_begin(struct user_buildid_walk *walk, struct user_buildid_map *maps,
+void user_buildid_begin(struct user_buildid_ctx *ctx, struct user_buildid_map *maps,
 			u32 max_maps, bool wait)
 {
 	might_sleep();
-	walk_init(walk, maps, max_maps, true, wait);
+	ctx_init(ctx, maps, max_maps, true, wait);
 }
 
 /**
  * user_buildid_begin_nofault() - begin to resolve addresses of current
- * @walk: to be initialized, and ended with user_buildid_end()
- * @maps: memory of the walk, not to be touched before its end
+ * @ctx: to be initialized, and ended with user_buildid_end()
+ * @maps: memory of the context, not to be touched before user_buildid_end()
  * @max_maps: number of @maps, at least 1
  *
- * What the page cache does not have, or what is being changed, is not resolved.
- * Nor is what would take too long, see NOFAULT_BUDGET.
+ * Addresses in mappings that are being changed, and in files whose build ID is
+ * not in the page cache or would take too long to find (NOFAULT_BUDGET), are not
+ * resolved. Without CONFIG_PER_VMA_LOCK none is.
  *
  * Context: any, NMI included. The context must not be left, nor interrupts be
  * enabled, before user_buildid_end().
  */
-void user_buildid_begin_nofault(struct user_buildid_walk *walk,
+void user_buildid_begin_nofault(struct user_buildid_ctx *ctx,
 				struct user_buildid_map *maps, u32 max_maps)
 {
-	walk_init(walk, maps, max_maps, false, false);
+	ctx_init(ctx, maps, max_maps, false, false);
 
 	/*
 	 * VMAs, files and inodes are looked at without reference: none must be
@@ -100,26 +100,24 @@ void user_buildid_begin_nofault(struct user_buildid_walk *walk,
 	 */
 	rcu_read_lock();
 
-	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK) && walk->mm &&
-	    !mmap_read_trylock_atomic(walk->mm, &walk->unlock_work))
-		walk->mm = NULL;
+	/* Without the sequence count, nothing says whether a VMA has changed. */
+	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK))
+		ctx->mm = NULL;
 }
 
 /**
- * user_buildid_end() - release what a walk holds
- * @walk: the walk, to be initialized again before it is used again
+ * user_buildid_end() - release what a context holds
+ * @ctx: the context, to be initialized again before it is used again
  */
-void user_buildid_end(struct user_buildid_walk *walk)
+void user_buildid_end(struct user_buildid_ctx *ctx)
 {
-	if (!walk->may_sleep) {
-		if (!IS_ENABLED(CONFIG_PER_VMA_LOCK) && walk->mm)
-			mmap_read_unlock_atomic(walk->mm, walk->unlock_work);
+	if (!ctx->may_sleep) {
 		rcu_read_unlock();
 		return;
 	}
 
-	for (u32 i = 0; i < walk->nr_maps; i++)
-		fput(walk->maps[i].file);
+	for (u32 i = 0; i < ctx->nr_maps; i++)
+		fput(ctx->maps[i].file);
 }
 
 /*
@@ -178,10 +176,10 @@ static bool map_find_hole(struct mm_struct *mm, unsigned long addr,
 }
 
 /* Find what is mapped at @addr, with a reference to the file. */
-static bool map_find(struct user_buildid_walk *walk, unsigned long addr,
+static bool map_find(struct user_buildid_ctx *ctx, unsigned long addr,
 		     struct user_buildid_map *map)
 {
-	struct mm_struct *mm = walk->mm;
+	struct mm_struct *mm = ctx->mm;
 	struct vm_area_struct *vma;
 
 	vma = lock_vma_under_rcu(mm, addr);
@@ -195,7 +193,7 @@ static bool map_find(struct user_buildid_walk *walk, unsigned long addr,
 		return true;
 
 	/* Without per-VMA locks, or mappings are being changed. */
-	if (walk->wait ? mmap_read_lock_killable(mm) : !mmap_read_trylock(mm))
+	if (ctx->wait ? mmap_read_lock_killable(mm) : !mmap_read_trylock(mm))
 		return false;
 	vma = map_lookup(mm, addr, map);
 	if (vma)
@@ -209,7 +207,7 @@ static bool map_find(struct user_buildid_walk *walk, unsigned long addr,
  * so its inode is the same one. RCU alone keeps the inode from being freed, but
  * not from becoming that of another file: xfs reuses inodes without waiting.
  */
-static bool walk_begin_lookup(struct user_buildid_walk *walk)
+static bool ctx_begin_lookup(struct user_buildid_ctx *ctx)
 {
 	unsigned int seq;
 
@@ -217,56 +215,55 @@ static bool walk_begin_lookup(struct user_buildid_walk *walk)
 	 * This also keeps from walking the tree in the midst of a change that
 	 * an NMI has interrupted.
 	 */
-	if (!mmap_lock_speculate_try_begin(walk->mm, &seq))
+	if (!mmap_lock_speculate_try_begin(ctx->mm, &seq))
 		return false;
-	if (seq == walk->seq)
+	if (seq == ctx->seq)
 		return true;
 
 	/* What was found before is still known by address, but not by file. */
-	walk->seq = seq;
-	for (u32 i = 0; i < walk->nr_maps; i++)
-		walk->maps[i].mapping = NULL;
+	ctx->seq = seq;
+	for (u32 i = 0; i < ctx->nr_maps; i++)
+		ctx->maps[i].mapping = NULL;
 	return true;
 }
 
-/* Has anything been mapped or unmapped since walk_begin_lookup()? */
-static bool walk_is_stale(struct user_buildid_walk *walk)
+/* Has anything been mapped or unmapped since ctx_begin_lookup()? */
+static bool ctx_is_stale(struct user_buildid_ctx *ctx)
 {
-	return IS_ENABLED(CONFIG_PER_VMA_LOCK) && !walk->may_sleep &&
-	       mmap_lock_speculate_retry(walk->mm, walk->seq);
+	return !ctx->may_sleep && mmap_lock_speculate_retry(ctx->mm, ctx->seq);
 }
 
 /*
  * Find what is mapped at @addr, without reference.
  *
- * The lock of a VMA is no help here: to release it may wake a writer, see
- * mm/mmap_trylock.c. But nothing needs to be locked only to be looked at. RCU
- * keeps the memory of VMA and file in place, if possibly for another VMA or
- * file; when the sequence count says that nothing has changed, they were what
- * they seem.
+ * The lock of a VMA is no help here: to release it may wake a writer, which
+ * takes locks that the interrupted code may hold. But nothing needs to be locked
+ * only to be looked at. RCU keeps the memory of VMA and file in place, if
+ * possibly for another VMA or file; when the sequence count says that nothing
+ * has changed, they were what they seem.
  */
-static bool map_find_nofault(struct user_buildid_walk *walk, unsigned long addr,
+static bool map_find_nofault(struct user_buildid_ctx *ctx, unsigned long addr,
 			     struct user_buildid_map *map)
 {
 	struct vm_area_struct *vma;
 
-	if (IS_ENABLED(CONFIG_PER_VMA_LOCK) && !walk_begin_lookup(walk))
+	if (!ctx_begin_lookup(ctx))
 		return false;
-	vma = map_lookup(walk->mm, addr, map);
+	vma = map_lookup(ctx->mm, addr, map);
 	if (vma)
 		map_set(map, vma);
-	return !walk_is_stale(walk);
+	return !ctx_is_stale(ctx);
 }
 
-static int map_read(struct user_buildid_walk *walk, struct user_buildid_map *map)
+static int map_read(struct user_buildid_ctx *ctx, struct user_buildid_map *map)
 {
 	int err;
 
 	if (!map->mapping)
 		return -ENOENT;
-	if (!walk->may_sleep)
+	if (!ctx->may_sleep)
 		return build_id_parse_mapping_nofault(map->mapping, map->build_id,
-						      &map->size, &walk->budget);
+						      &map->size, &ctx->budget);
 
 	/* To read a device may have side effects, or take forever. */
 	if (!S_ISREG(file_inode(map->file)->i_mode))
@@ -279,34 +276,34 @@ static int map_read(struct user_buildid_walk *walk, struct user_buildid_map *map
 }
 
 /* Remember that @map has no build ID, without losing a map that has one. */
-static void walk_add_none(struct user_buildid_walk *walk, const struct user_buildid_map *map)
+static void ctx_add_none(struct user_buildid_ctx *ctx, const struct user_buildid_map *map)
 {
-	walk->none[walk->victim_none].start = map->start;
-	walk->none[walk->victim_none].last = map->last;
-	walk->victim_none = (walk->victim_none + 1) % USER_BUILDID_NR_NONE;
+	ctx->none[ctx->victim_none].start = map->start;
+	ctx->none[ctx->victim_none].last = map->last;
+	ctx->victim_none = (ctx->victim_none + 1) % USER_BUILDID_NR_NONE;
 	if (map->file)
 		fput(map->file);
 }
 
-static bool walk_has_none(const struct user_buildid_walk *walk, unsigned long addr)
+static bool ctx_has_none(const struct user_buildid_ctx *ctx, unsigned long addr)
 {
 	for (int i = 0; i < USER_BUILDID_NR_NONE; i++) {
-		if (addr >= walk->none[i].start && addr <= walk->none[i].last)
+		if (addr >= ctx->none[i].start && addr <= ctx->none[i].last)
 			return true;
 	}
 	return false;
 }
 
-static struct user_buildid_map *walk_add_map(struct user_buildid_walk *walk,
+static struct user_buildid_map *ctx_add_map(struct user_buildid_ctx *ctx,
 					     const struct user_buildid_map *new)
 {
 	struct user_buildid_map *map;
 
-	if (walk->nr_maps < walk->max_maps) {
-		map = &walk->maps[walk->nr_maps++];
+	if (ctx->nr_maps < ctx->max_maps) {
+		map = &ctx->maps[ctx->nr_maps++];
 	} else {
-		map = &walk->maps[walk->victim];
-		walk->victim = (walk->victim + 1) % walk->max_maps;
+		map = &ctx->maps[ctx->victim];
+		ctx->victim = (ctx->victim + 1) % ctx->max_maps;
 		if (map->file)
 			fput(map->file);
 	}
@@ -314,24 +311,27 @@ static struct user_buildid_map *walk_add_map(struct user_buildid_walk *walk,
 	return map;
 }
 
-static struct user_buildid_map *walk_find(struct user_buildid_walk *walk, unsigned long addr)
+static struct user_buildid_map *ctx_find(struct user_buildid_ctx *ctx, unsigned long addr)
 {
 	struct user_buildid_map *map, new;
 	int err;
 
-	for (map = walk->maps; map < walk->maps + walk->nr_maps; map++) {
+	for (map = ctx->maps; map < ctx->maps + ctx->nr_maps; map++) {
 		if (addr >= map->start && addr <= map->last)
 			return map;
 	}
-	if (!walk->mm || walk_has_none(walk, addr))
+	if (!ctx->mm || ctx_has_none(ctx, addr))
+		return NULL;
+	/* Each file could take as long as its server likes. */
+	if (ctx->may_sleep && fatal_signal_pending(current))
 		return NULL;
 
-	if (walk->may_sleep ? !map_find(walk, addr, &new) :
-			      !map_find_nofault(walk, addr, &new))
+	if (ctx->may_sleep ? !map_find(ctx, addr, &new) :
+			      !map_find_nofault(ctx, addr, &new))
 		return NULL;
 
 	/* Another mapping of a file that is known? */
-	for (map = walk->maps; new.mapping && map < walk->maps + walk->nr_maps; map++) {
+	for (map = ctx->maps; new.mapping && map < ctx->maps + ctx->nr_maps; map++) {
 		if (map->mapping != new.mapping)
 			continue;
 		map->start = new.start;
@@ -342,20 +342,20 @@ static struct user_buildid_map *walk_find(struct user_buildid_walk *walk, unsign
 		return map;
 	}
 
-	err = map_read(walk, &new);
+	err = map_read(ctx, &new);
 	/* Found or not, it may have been the page cache of another file. */
-	if (walk_is_stale(walk))
+	if (ctx_is_stale(ctx))
 		return NULL;
 	if (err) {
-		walk_add_none(walk, &new);
+		ctx_add_none(ctx, &new);
 		return NULL;
 	}
-	return walk_add_map(walk, &new);
+	return ctx_add_map(ctx, &new);
 }
 
 /**
  * user_buildid_find() - resolve one address
- * @walk: a walk that has begun
+ * @ctx: a context that has begun
  * @addr: the user address
  * @build_id: set to the build ID of the file mapped at @addr, padded with
  *	zeros; BUILD_ID_SIZE_MAX bytes
@@ -365,10 +365,10 @@ static struct user_buildid_map *walk_find(struct user_buildid_walk *walk, unsign
  * Return: the size of the build ID in bytes, or 0 if @addr is not resolved.
  * Then @build_id is all zeros and @offset is @addr.
  */
-u32 user_buildid_find(struct user_buildid_walk *walk, unsigned long addr,
+u32 user_buildid_find(struct user_buildid_ctx *ctx, unsigned long addr,
 		      u8 *build_id, u64 *offset)
 {
-	struct user_buildid_map *map = walk_find(walk, addr);
+	struct user_buildid_map *map = ctx_find(ctx, addr);
 
 	if (!map) {
 		memset(build_id, 0, BUILD_ID_SIZE_MAX);

@@ -8,7 +8,6 @@
 struct address_space;
 struct file;
 struct mm_struct;
-struct mmap_unlock_work;
 
 /* Enough files for a typical callchain. */
 #define USER_BUILDID_NR_MAPS 16
@@ -28,9 +27,8 @@ struct user_buildid_map {
 };
 
 /* State of resolving a number of addresses; private to lib/user_buildid.c. */
-struct user_buildid_walk {
+struct user_buildid_ctx {
 	struct mm_struct *mm;
-	struct mmap_unlock_work *unlock_work;
 	struct user_buildid_map *maps;
 	u32 max_maps;
 	u32 nr_maps;
@@ -46,12 +44,12 @@ struct user_buildid_walk {
 	} none[USER_BUILDID_NR_NONE];
 };
 
-void user_buildid_begin(struct user_buildid_walk *walk, struct user_buildid_map *maps,
+void user_buildid_begin(struct user_buildid_ctx *ctx, struct user_buildid_map *maps,
 			u32 max_maps, bool wait);
-void user_buildid_begin_nofault(struct user_buildid_walk *walk,
+void user_buildid_begin_nofault(struct user_buildid_ctx *ctx,
 				struct user_buildid_map *maps, u32 max_maps);
-u32 user_buildid_find(struct user_buildid_walk *walk, unsigned long addr,
+u32 user_buildid_find(struct user_buildid_ctx *ctx, unsigned long addr,
 		      u8 *build_id, u64 *offset);
-void user_buildid_end(struct user_buildid_walk *walk);
+void user_buildid_end(struct user_buildid_ctx *ctx);
 
 #endif /* _LINUX_USER_BUILDID_H */

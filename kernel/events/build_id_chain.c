@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Entries of build ID and file offset in samples, and the buffers in which
- * callchains of them wait for space in the ring buffer.
+ * Callchains of build ID and file offset entries, and the buffers in which they
+ * wait until there is space in the ring buffer.
  *
- * There is a buffer for each CPU and each context, so that an interrupt or NMI
- * that comes while another sample is being resolved has its own.
+ * There is one buffer for each CPU and context, so that an interrupt or NMI has
+ * its own while another sample is being resolved.
  */
 #include <linux/cpumask.h>
 #include <linux/mutex.h>
@@ -12,7 +12,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "build_id_chain.h"
+#include "build_id.h"
 #include "internal.h"
 
 struct chain_buffers {
@@ -53,9 +53,9 @@ static struct chain_buffers *buffers_alloc(void)
 
 	/* The sysctls are fixed while there are users of callchains. */
 	b->max = sysctl_perf_event_max_stack + sysctl_perf_event_max_contexts_per_stack;
-	b->max = min_t(u32, b->max, U16_MAX / sizeof(struct perf_build_id_offset));
+	b->max = min_t(u32, b->max, U16_MAX / sizeof(struct perf_build_id_entry));
 	b->size = sizeof(struct perf_build_id_chain) +
-		  b->max * sizeof(struct perf_build_id_offset);
+		  b->max * sizeof(struct perf_build_id_entry);
 
 	for_each_possible_cpu(cpu) {
 		b->cpu[cpu] = kzalloc_node(b->size * PERF_NR_CONTEXTS, GFP_KERNEL,
@@ -69,7 +69,7 @@ static struct chain_buffers *buffers_alloc(void)
 }
 
 /**
- * perf_build_id_chain_get_buffers() - have buffers while an event needs them
+ * perf_build_id_chain_get_buffers() - allocate the buffers for the first event
  *
  * The caller must have succeeded with get_callchain_buffers(), and not undo
  * that before perf_build_id_chain_put_buffers().
@@ -94,7 +94,7 @@ int perf_build_id_chain_get_buffers(void)
 }
 
 /**
- * perf_build_id_chain_put_buffers() - undo perf_build_id_chain_get_buffers()
+ * perf_build_id_chain_put_buffers() - free the buffers with the last event
  */
 void perf_build_id_chain_put_buffers(void)
 {
@@ -139,7 +139,7 @@ struct perf_build_id_chain *perf_build_id_chain_alloc(u32 *max, int *rctx)
 }
 
 /**
- * perf_build_id_chain_filled() - let the buffer be used again
+ * perf_build_id_chain_filled() - release the buffer
  * @rctx: as perf_build_id_chain_alloc() has set it
  */
 void perf_build_id_chain_filled(int rctx)
@@ -149,19 +149,19 @@ void perf_build_id_chain_filled(int rctx)
 
 /**
  * perf_build_id_resolve() - make the entry for a user address of current
- * @walk: what resolves, or NULL to leave the address as it is
+ * @ctx: context of the resolver, or NULL for an unresolved entry
  * @addr: the address
  * @entry: set, all of it
  */
-void perf_build_id_resolve(struct user_buildid_walk *walk, u64 addr,
-			   struct perf_build_id_offset *entry)
+void perf_build_id_resolve(struct user_buildid_ctx *ctx, u64 addr,
+			   struct perf_build_id_entry *entry)
 {
-	if (!walk) {
+	if (!ctx) {
 		perf_build_id_unresolved(entry, addr);
 		return;
 	}
-	memset(entry, 0, offsetof(struct perf_build_id_offset, build_id));
-	entry->size = user_buildid_find(walk, addr, entry->build_id, &entry->offset);
+	memset(entry, 0, offsetof(struct perf_build_id_entry, build_id));
+	entry->build_id_size = user_buildid_find(ctx, addr, entry->build_id, &entry->offset);
 }
 
 /**
@@ -169,11 +169,11 @@ void perf_build_id_resolve(struct user_buildid_walk *walk, u64 addr,
  * @chain: set, @nr entries
  * @words: the callchain with its PERF_CONTEXT_* markers
  * @nr: number of words
- * @walk: what resolves the words after PERF_CONTEXT_USER, or NULL to leave
- *	them as they are
+ * @ctx: context of the resolver for the words after PERF_CONTEXT_USER, or
+ *	NULL for unresolved entries
  */
 void perf_build_id_chain_fill(struct perf_build_id_chain *chain, const u64 *words,
-			      u32 nr, struct user_buildid_walk *walk)
+			      u32 nr, struct user_buildid_ctx *ctx)
 {
 	bool user = false;
 
@@ -182,7 +182,7 @@ void perf_build_id_chain_fill(struct perf_build_id_chain *chain, const u64 *word
 
 		if (marker)
 			user = words[i] == (u64)PERF_CONTEXT_USER;
-		perf_build_id_resolve(user && !marker ? walk : NULL, words[i],
+		perf_build_id_resolve(user && !marker ? ctx : NULL, words[i],
 				      &chain->entries[i]);
 	}
 }

@@ -13,7 +13,6 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/mmap_lock.h>
-#include <linux/mmap_trylock.h>
 #include <linux/pagemap.h>
 #include <linux/rwsem.h>
 #include <linux/shmem_fs.h>
@@ -124,33 +123,33 @@ static unsigned long map(struct kunit *test, struct file *file, unsigned long pa
 /* Too large for the stack, as is what uses it; the tests run one by one. */
 static struct user_buildid_map maps[USER_BUILDID_NR_MAPS];
 
-static void begin(struct user_buildid_walk *walk, bool may_sleep)
+static void begin(struct user_buildid_ctx *ctx, bool may_sleep)
 {
-	memset(walk, SECRET, sizeof(*walk));
+	memset(ctx, SECRET, sizeof(*ctx));
 	memset(maps, SECRET, sizeof(maps));
 	if (may_sleep)
-		user_buildid_begin(walk, maps, ARRAY_SIZE(maps), /*wait=*/true);
+		user_buildid_begin(ctx, maps, ARRAY_SIZE(maps), /*wait=*/true);
 	else
-		user_buildid_begin_nofault(walk, maps, ARRAY_SIZE(maps));
+		user_buildid_begin_nofault(ctx, maps, ARRAY_SIZE(maps));
 }
 
-static struct result find(struct user_buildid_walk *walk, unsigned long addr)
+static struct result find(struct user_buildid_ctx *ctx, unsigned long addr)
 {
 	struct result r;
 
 	memset(&r, SECRET, sizeof(r));
-	r.size = user_buildid_find(walk, addr, r.build_id, &r.offset);
+	r.size = user_buildid_find(ctx, addr, r.build_id, &r.offset);
 	return r;
 }
 
 static struct result find_one(unsigned long addr, bool may_sleep)
 {
-	struct user_buildid_walk walk;
+	struct user_buildid_ctx ctx;
 	struct result r;
 
-	begin(&walk, may_sleep);
-	r = find(&walk, addr);
-	user_buildid_end(&walk);
+	begin(&ctx, may_sleep);
+	r = find(&ctx, addr);
+	user_buildid_end(&ctx);
 	return r;
 }
 
@@ -239,17 +238,17 @@ static void unresolved_test(struct kunit *test)
 	bad[6] = ~0UL;
 
 	for (int may_sleep = 0; may_sleep < 2; may_sleep++) {
-		struct user_buildid_walk walk;
+		struct user_buildid_ctx ctx;
 
-		begin(&walk, may_sleep);
+		begin(&ctx, may_sleep);
 		for (int i = 0; i < ARRAY_SIZE(bad); i++) {
-			r = find(&walk, bad[i]);
+			r = find(&ctx, bad[i]);
 			expect_unresolved(test, &r, bad[i]);
 			/* Nor does what is not resolved disturb what is. */
-			r = find(&walk, addr + i);
+			r = find(&ctx, addr + i);
 			expect_resolved(test, &r, &elf, PAGE_SIZE + i);
 		}
-		user_buildid_end(&walk);
+		user_buildid_end(&ctx);
 	}
 }
 
@@ -270,7 +269,7 @@ static void notes_test(struct kunit *test)
 	}
 }
 
-/* More files than a walk remembers, each mapped twice, in changing order. */
+/* More files than a context remembers, each mapped twice, in changing order. */
 static void many_test(struct kunit *test)
 {
 	/* Too large for the stack. */
@@ -289,16 +288,16 @@ static void many_test(struct kunit *test)
 
 	for (int may_sleep = 0; may_sleep < 2; may_sleep++) {
 		for (int step = 1; step < ARRAY_SIZE(elf); step++) {
-			struct user_buildid_walk walk;
+			struct user_buildid_ctx ctx;
 
-			begin(&walk, may_sleep);
+			begin(&ctx, may_sleep);
 			for (int n = 0; n < 4 * ARRAY_SIZE(elf); n++) {
 				int i = n * step % ARRAY_SIZE(elf), second = n / 2 % 2;
 
-				r = find(&walk, addr[second][i] + n);
+				r = find(&ctx, addr[second][i] + n);
 				expect_resolved(test, &r, &elf[i], 2 * second * PAGE_SIZE + n);
 			}
-			user_buildid_end(&walk);
+			user_buildid_end(&ctx);
 		}
 	}
 
@@ -306,7 +305,7 @@ static void many_test(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, file_count(file[i]), count[i]);
 }
 
-/* Nor must the number of files: what a nofault walk does in total is bounded. */
+/* Nor must the number of files: the work of a nofault context is bounded. */
 static void budget_test(struct kunit *test)
 {
 	static struct elf elf[32];
@@ -320,11 +319,11 @@ static void budget_test(struct kunit *test)
 	}
 
 	for (int may_sleep = 0; may_sleep < 2; may_sleep++) {
-		struct user_buildid_walk walk;
+		struct user_buildid_ctx ctx;
 
-		begin(&walk, may_sleep);
+		begin(&ctx, may_sleep);
 		for (int i = 0; i < ARRAY_SIZE(elf); i++) {
-			struct result r = find(&walk, addr[i]);
+			struct result r = find(&ctx, addr[i]);
 
 			if (r.size) {
 				expect_resolved(test, &r, &elf[i], 0);
@@ -334,8 +333,8 @@ static void budget_test(struct kunit *test)
 			}
 		}
 		/* What is known already costs nothing. */
-		first = find(&walk, addr[0] + 1);
-		user_buildid_end(&walk);
+		first = find(&ctx, addr[0] + 1);
+		user_buildid_end(&ctx);
 		expect_resolved(test, &first, &elf[0], 1);
 	}
 	KUNIT_EXPECT_GE(test, resolved[false], 1);
@@ -551,7 +550,7 @@ static void hole_test(struct kunit *test)
 	const struct elf elf = { .id_size = 20, .first = 1 };
 	unsigned long addr = map(test, make_file(test, &elf), 2, 0);
 	struct lock_holder holder = { .mm = current->mm };
-	struct user_buildid_walk walk;
+	struct user_buildid_ctx ctx;
 	struct result hole, mapped;
 
 	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK))
@@ -563,10 +562,10 @@ static void hole_test(struct kunit *test)
 	INIT_WORK_ONSTACK(&holder.work, hold_lock);
 	schedule_work(&holder.work);
 	wait_for_completion(&holder.held);
-	begin(&walk, true);
-	hole = find(&walk, addr);
-	mapped = find(&walk, addr + PAGE_SIZE);
-	user_buildid_end(&walk);
+	begin(&ctx, true);
+	hole = find(&ctx, addr);
+	mapped = find(&ctx, addr + PAGE_SIZE);
+	user_buildid_end(&ctx);
 	complete(&holder.done);
 	flush_work(&holder.work);
 	destroy_work_on_stack(&holder.work);
@@ -576,7 +575,7 @@ static void hole_test(struct kunit *test)
 	expect_resolved(test, &mapped, &elf, PAGE_SIZE);
 }
 
-/* Mappings change during a walk: what was found stays, what is new is found. */
+/* Mappings change meanwhile: what was found stays, and what is new is found. */
 static void changed_test(struct kunit *test)
 {
 	const struct elf elf = { .id_size = 20, .first = 1 };
@@ -584,69 +583,27 @@ static void changed_test(struct kunit *test)
 	unsigned long first = map(test, file, 1, 0);
 	unsigned long second = map(test, file, 1, 2);
 	struct result before, during, after, again;
-	struct user_buildid_walk walk;
+	struct user_buildid_ctx ctx;
 	bool locked;
 
-	begin(&walk, false);
-	before = find(&walk, first);
+	begin(&ctx, false);
+	before = find(&ctx, first);
 	/* As mmap_write_lock(), which must not be waited for here. */
 	locked = down_write_trylock(&current->mm->mmap_lock);
 	if (locked)
 		mm_lock_seqcount_begin(current->mm);
-	during = find(&walk, second);
+	during = find(&ctx, second);
 	if (locked)
 		mmap_write_unlock(current->mm);
-	after = find(&walk, second);
-	again = find(&walk, first);
-	user_buildid_end(&walk);
+	after = find(&ctx, second);
+	again = find(&ctx, first);
+	user_buildid_end(&ctx);
 
 	expect_resolved(test, &before, &elf, 0);
 	if (locked)
 		expect_unresolved(test, &during, second);
 	expect_resolved(test, &after, &elf, 2 * PAGE_SIZE);
 	expect_resolved(test, &again, &elf, 0);
-}
-
-static void trylock_test(struct kunit *test)
-{
-#ifdef CONFIG_MMAP_TRYLOCK_ATOMIC
-	bool first, second = true, third = true;
-	struct mmap_unlock_work *work;
-	struct mm_struct *mm;
-	unsigned long flags;
-
-	KUNIT_ASSERT_EQ(test, kunit_attach_mm(), 0);
-	mm = current->mm;
-
-	local_irq_save(flags);
-	first = mmap_read_trylock_atomic(mm, &work);
-	if (first) {
-		struct mmap_unlock_work *other;
-
-		/* As an NMI would. */
-		second = mmap_read_trylock_atomic(mm, &other);
-		mmap_read_unlock_atomic(mm, work);
-		third = mmap_read_trylock_atomic(mm, &other);
-	}
-	local_irq_restore(flags);
-
-	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
-		KUNIT_EXPECT_FALSE(test, first);
-		return;
-	}
-	KUNIT_ASSERT_TRUE(test, first);
-	KUNIT_EXPECT_FALSE(test, second);
-	KUNIT_EXPECT_FALSE(test, third);
-
-	/* The lock is free again when the irq_work has run. */
-	mmap_write_lock(mm);
-	mmap_write_unlock(mm);
-
-	KUNIT_ASSERT_TRUE(test, mmap_read_trylock_atomic(mm, &work));
-	mmap_read_unlock_atomic(mm, work);
-#else
-	kunit_skip(test, "CONFIG_MMAP_TRYLOCK_ATOMIC is off");
-#endif
 }
 
 static struct kunit_case user_buildid_test_cases[] = {
@@ -663,7 +620,6 @@ static struct kunit_case user_buildid_test_cases[] = {
 	KUNIT_CASE(locked_test),
 	KUNIT_CASE(hole_test),
 	KUNIT_CASE(changed_test),
-	KUNIT_CASE(trylock_test),
 	{},
 };
 

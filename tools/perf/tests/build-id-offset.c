@@ -195,8 +195,12 @@ static int test__parse_invalid(struct test_suite *test __maybe_unused,
 	return TEST_OK;
 }
 
-/* Complete a sample of @type with the deferred record of @entries. */
+/*
+ * Complete the sample @rec with the deferred record of @entries. The entry of the
+ * sampled address is @ip, or in the older form one of @entries.
+ */
 static int merge(struct evsel *evsel, struct record *rec,
+		 const struct perf_build_id_offset *ip,
 		 const struct perf_build_id_offset *entries, u64 nr, struct perf_sample *sample)
 {
 	const u64 cookie = COOKIE;
@@ -204,8 +208,11 @@ static int merge(struct evsel *evsel, struct record *rec,
 	struct record def;
 	int err;
 
-	record__start(&def, PERF_RECORD_CALLCHAIN_DEFERRED, PERF_RECORD_MISC_MMAP_BUILD_ID);
+	record__start(&def, PERF_RECORD_CALLCHAIN_DEFERRED,
+		      ip ? PERF_RECORD_MISC_CALLCHAIN_BUILD_ID : PERF_RECORD_MISC_MMAP_BUILD_ID);
 	record__add(&def, &cookie, sizeof(cookie));
+	if (ip)
+		record__add(&def, ip, sizeof(*ip));
 	record__add_chain(&def, nr, entries, nr);
 
 	err = parse(evsel, rec, sample);
@@ -237,10 +244,11 @@ static int test__deferred(struct test_suite *test __maybe_unused, int subtest __
 		UNRESOLVED(PERF_CONTEXT_USER_DEFERRED), UNRESOLVED(COOKIE),
 	};
 	const u64 sampled[] = { 0, PERF_CONTEXT_USER_DEFERRED, COOKIE, 0x7f0000001111 };
+	const struct perf_build_id_offset none = {};
 	struct evsel *evsel = new_evsel(PERF_SAMPLE_BUILD_ID_OFFSET |
 					PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET, /*defer=*/true);
 	struct perf_sample sample;
-	struct record rec;
+	struct record rec, cut;
 
 	TEST_ASSERT_VAL("no memory", evsel);
 	record__start(&rec, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
@@ -253,7 +261,7 @@ static int test__deferred(struct test_suite *test __maybe_unused, int subtest __
 	TEST_ASSERT_VAL("not resolved", !build_id_offset__resolved(&sample.build_id_offset));
 	perf_sample__exit(&sample);
 
-	TEST_ASSERT_EQUAL("precise", merge(evsel, &rec, precise, ARRAY_SIZE(precise), &sample), 0);
+	TEST_ASSERT_EQUAL("precise", merge(evsel, &rec, NULL, precise, ARRAY_SIZE(precise), &sample), 0);
 	TEST_ASSERT_VAL("sampled", sample.build_id_offset.offset == 0x1111);
 	TEST_ASSERT_VAL("nr", sample.build_id_callchain->nr == 3 + 3);
 	TEST_ASSERT_VAL("marker", sample.callchain->ips[3] == PERF_CONTEXT_USER);
@@ -261,14 +269,41 @@ static int test__deferred(struct test_suite *test __maybe_unused, int subtest __
 	TEST_ASSERT_VAL("done", !perf_sample__awaits_build_ids(&sample));
 	perf_sample__exit(&sample);
 
-	TEST_ASSERT_EQUAL("same", merge(evsel, &rec, same, 3, &sample), 0);
+	TEST_ASSERT_EQUAL("same", merge(evsel, &rec, NULL, same, 3, &sample), 0);
 	TEST_ASSERT_VAL("sampled", sample.build_id_offset.offset == 0x2222);
 	TEST_ASSERT_VAL("nr", sample.build_id_callchain->nr == 3 + 3);
 	perf_sample__exit(&sample);
 
-	TEST_ASSERT_EQUAL("empty", merge(evsel, &rec, NULL, 0, &sample), 0);
+	TEST_ASSERT_EQUAL("empty", merge(evsel, &rec, NULL, NULL, 0, &sample), 0);
 	TEST_ASSERT_VAL("address stays", sample.ip == 0x7f0000001111);
 	TEST_ASSERT_VAL("nr", sample.callchain->nr == 3);
+	perf_sample__exit(&sample);
+
+	/* With a place of its own, the sampled address may come with any callchain. */
+	TEST_ASSERT_EQUAL("own place", merge(evsel, &rec, &precise[0], &precise[2], 2, &sample), 0);
+	TEST_ASSERT_VAL("sampled", sample.build_id_offset.offset == 0x1111);
+	TEST_ASSERT_VAL("nr", sample.build_id_callchain->nr == 3 + 2);
+	TEST_ASSERT_VAL("frame", sample.callchain->ips[3] == 0x2222);
+	perf_sample__exit(&sample);
+
+	TEST_ASSERT_EQUAL("all", merge(evsel, &rec, &precise[0], precise, 4, &sample), 0);
+	TEST_ASSERT_VAL("frames", sample.build_id_callchain->nr == 3 + 4);
+	perf_sample__exit(&sample);
+
+	TEST_ASSERT_EQUAL("alone", merge(evsel, &rec, &precise[0], NULL, 0, &sample), 0);
+	TEST_ASSERT_VAL("sampled", sample.build_id_offset.offset == 0x1111);
+	TEST_ASSERT_VAL("nr", sample.callchain->nr == 3);
+	perf_sample__exit(&sample);
+
+	TEST_ASSERT_EQUAL("absent", merge(evsel, &rec, &none, &precise[2], 2, &sample), 0);
+	TEST_ASSERT_VAL("address stays", sample.ip == 0x7f0000001111);
+	TEST_ASSERT_VAL("nr", sample.build_id_callchain->nr == 3 + 2);
+	perf_sample__exit(&sample);
+
+	/* Cut in the entry of the sampled address. */
+	record__start(&cut, PERF_RECORD_CALLCHAIN_DEFERRED, PERF_RECORD_MISC_CALLCHAIN_BUILD_ID);
+	record__add(&cut, sampled, sizeof(sampled));
+	TEST_ASSERT_VAL("cut", parse(evsel, &cut, &sample));
 	perf_sample__exit(&sample);
 
 	evsel__put(evsel);

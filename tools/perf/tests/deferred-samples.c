@@ -35,6 +35,7 @@ struct waiting_sample {
 struct deferred_record {
 	struct perf_event_header header;
 	u64 cookie;
+	struct perf_build_id_offset ip;
 	u64 nr;
 	struct perf_build_id_offset entry;
 	u32 pid, tid;
@@ -112,16 +113,20 @@ static int deliver_record(struct fixture *f, void *rec)
 	return err;
 }
 
-/* The record of @cookie with one entry, which is a frame, too. */
+/* The record of @cookie with the sampled address, which is the only frame, too. */
 static int complete(struct fixture *f, u32 tid, u64 cookie)
 {
 	struct deferred_record rec = {
 		.header = {
 			.type = PERF_RECORD_CALLCHAIN_DEFERRED,
-			.misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID,
+			.misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_CALLCHAIN_BUILD_ID,
 			.size = sizeof(rec),
 		},
 		.cookie = cookie,
+		.ip = {
+			.build_id = { .size = 20, .data = { 1, 2, 3 } },
+			.offset = OFFSET,
+		},
 		.nr = 1,
 		.entry = {
 			.build_id = { .size = 20, .data = { 1, 2, 3 } },

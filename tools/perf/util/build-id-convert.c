@@ -350,20 +350,6 @@ static void conversion__old_sampled(struct conversion *c, struct perf_build_id_o
 		*entry = now;
 }
 
-/* Let PERF_CONTEXT_USER stand before the entries, if there is room. Returns the end. */
-static void *mark_user_callchain(struct build_id_callchain *chain, void *out, const void *end)
-{
-	struct perf_build_id_offset *first = chain->entries;
-
-	if (end - out < (ssize_t)sizeof(*first))
-		return out;
-	memmove(first + 1, first, out - (void *)first);
-	memset(first, 0, sizeof(*first));
-	first->offset = PERF_CONTEXT_USER;
-	chain->nr++;
-	return out + sizeof(*first);
-}
-
 static void *copy_range(void *out, const void *from, const void *to)
 {
 	memcpy(out, from, to - from);
@@ -510,7 +496,14 @@ static union perf_event *convert_deferred_entries(struct build_id_converter *con
 
 	memcpy(copy, event, event->header.size);
 	conversion__start(&c, conv, sample, machine);
-	conversion__old_callchain(&c, (struct build_id_callchain *)&copy->callchain_deferred.nr);
+	if (event->header.misc & PERF_RECORD_MISC_CALLCHAIN_BUILD_ID) {
+		struct perf_build_id_offset *ip = &copy->callchain_deferred_build_ids.ip;
+
+		c.cpumode = PERF_RECORD_MISC_USER;
+		if (build_id_offset__resolved(ip) || ip->offset)
+			conversion__old_entry(&c, ip);
+	}
+	conversion__old_callchain(&c, callchain_deferred__entries(copy));
 	conversion__finish(&c);
 	return c.err ? ERR_PTR(c.err) : copy;
 }
@@ -521,13 +514,12 @@ static union perf_event *convert_deferred(struct build_id_converter *conv, union
 	union perf_event *copy = (union perf_event *)conv->event_copy;
 	const struct ip_callchain *words = sample->callchain;
 	const void *end = (void *)event + event->header.size;
-	struct build_id_callchain *chain;
 	const void *words_end;
 	const void *out_end;
 	struct conversion c;
 	void *out;
 
-	if (event->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
+	if (callchain_deferred__has_build_ids(&event->header))
 		return convert_deferred_entries(conv, event, sample, machine);
 
 	words_end = &words->ips[words->nr];
@@ -537,13 +529,12 @@ static union perf_event *convert_deferred(struct build_id_converter *conv, union
 	conversion__start(&c, conv, sample, machine);
 	out_end = conv->event_copy + RECORD_MAX_SIZE - (end - words_end);
 	copy->header = event->header;
-	copy->header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
-	chain = copy_range(copy->sample.array, event->sample.array, words);
-	out = conversion__callchain(&c, words, chain, out_end);
-	/* Of an event without such callchains, it would be taken for the sampled address. */
-	if (sample->evsel && !(build_id_converter__sample_type(&sample->evsel->core.attr) &
-			       PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET))
-		out = mark_user_callchain(chain, out, out_end);
+	copy->header.misc |= PERF_RECORD_MISC_CALLCHAIN_BUILD_ID;
+	out = copy_range(copy->sample.array, event->sample.array, words);
+	/* The sampled address is never deferred in what is converted. */
+	memset(out, 0, sizeof(struct perf_build_id_offset));
+	out += sizeof(struct perf_build_id_offset);
+	out = conversion__callchain(&c, words, out, out_end);
 	out = copy_range(out, words_end, end);
 	copy->header.size = out - (void *)copy;
 	conversion__finish(&c);

@@ -194,16 +194,54 @@ int perf_sample__parse_build_id_callchain(struct perf_sample *sample, const __u6
 	return 0;
 }
 
+/**
+ * perf_sample__parse_deferred_build_ids - parse a deferred callchain with entries
+ * @sample: The sample, with its evsel.
+ * @event: callchain_deferred__has_build_ids(), of at least the size of
+ *         struct perf_record_callchain_deferred.
+ * @swapped: The record was swapped as u64.
+ *
+ * Return: see perf_sample__parse_build_id_callchain().
+ */
+int perf_sample__parse_deferred_build_ids(struct perf_sample *sample, union perf_event *event,
+					  bool swapped)
+{
+	const void *endp = (void *)event + event->header.size;
+	struct perf_build_id_offset *ip = &sample->build_id_offset;
+
+	sample->deferred_cookie = event->callchain_deferred.cookie;
+	if (event->header.misc & PERF_RECORD_MISC_CALLCHAIN_BUILD_ID) {
+		if (event->header.size < sizeof(event->callchain_deferred_build_ids)) {
+			pr_err("ERROR: deferred callchain of %u bytes has no room for build ID offsets\n",
+			       event->header.size);
+			return -EFAULT;
+		}
+		*ip = event->callchain_deferred_build_ids.ip;
+		if (swapped)
+			build_id_offset__unswap(ip);
+		if (!build_id_offset__valid(ip))
+			return -EFAULT;
+	}
+	return perf_sample__parse_build_id_callchain(sample,
+						     (const __u64 *)callchain_deferred__entries(event),
+						     endp, swapped);
+}
+
 /*
- * The first entry that isn't a marker resolves the sampled instruction. Where
- * it stands before the marker of the user context it isn't a frame.
+ * In the older form, the first entry that isn't a marker resolves the sampled
+ * instruction. If the marker of the user context follows, it isn't a frame.
  */
 static const struct perf_build_id_offset *
-deferred__sampled_entry(const struct build_id_callchain *chain, u64 *first_frame)
+deferred__sampled_entry(const struct perf_sample *deferred, u64 *first_frame)
 {
+	const struct build_id_callchain *chain = deferred->build_id_callchain;
 	const struct perf_build_id_offset *entries = chain->entries;
 
 	*first_frame = 0;
+	if (deferred->misc & PERF_RECORD_MISC_CALLCHAIN_BUILD_ID) {
+		entries = &deferred->build_id_offset;
+		return build_id_offset__resolved(entries) || entries->offset ? entries : NULL;
+	}
 	for (u64 i = 0; i < chain->nr; i++) {
 		if (!build_id_offset__resolved(&entries[i]) &&
 		    entries[i].offset >= PERF_CONTEXT_MAX)
@@ -234,7 +272,7 @@ int perf_sample__merge_build_id_address(struct perf_sample *sample,
 	if (!sample->deferred_build_id_offset)
 		return 0;
 
-	sampled = deferred__sampled_entry(deferred->build_id_callchain, &first_frame);
+	sampled = deferred__sampled_entry(deferred, &first_frame);
 	if (sampled)
 		sample->build_id_offset = *sampled;
 	if (!perf_sample__has_recorded_ip(sample))
@@ -267,7 +305,7 @@ int perf_sample__merge_build_id_callchain(struct perf_sample *sample,
 	if (!sample->deferred_build_id_callchain && !sample->deferred_callchain)
 		return 0;
 
-	deferred__sampled_entry(tail, &first_frame);
+	deferred__sampled_entry(deferred, &first_frame);
 	nr_head = sample->callchain->nr - 1;
 	nr_tail = tail->nr - first_frame;
 	chain = calloc(1, build_id_callchain__size(nr_head + nr_tail));

@@ -35,6 +35,21 @@ static inline bool perf_sample__awaits_build_ids(const struct perf_sample *sampl
 	return sample->deferred_build_id_offset || sample->deferred_build_id_callchain;
 }
 
+/** Has a PERF_RECORD_CALLCHAIN_DEFERRED entries, in one of the two forms? */
+static inline bool callchain_deferred__has_build_ids(const struct perf_event_header *header)
+{
+	return header->misc & (PERF_RECORD_MISC_CALLCHAIN_BUILD_ID |
+			       PERF_RECORD_MISC_MMAP_BUILD_ID);
+}
+
+/** Where nr and the entries are in such a record. */
+static inline struct build_id_callchain *callchain_deferred__entries(union perf_event *event)
+{
+	return (void *)(event->header.misc & PERF_RECORD_MISC_CALLCHAIN_BUILD_ID ?
+			&event->callchain_deferred_build_ids.nr :
+			&event->callchain_deferred.nr);
+}
+
 int build_id_offset__snprintf(const struct perf_build_id_offset *entry, char *bf, size_t size);
 
 bool perf_sample__has_recorded_ip(const struct perf_sample *sample);
@@ -43,6 +58,8 @@ int perf_sample__parse_build_id_offset(struct perf_sample *sample, const __u64 *
 				       bool swapped);
 int perf_sample__parse_build_id_callchain(struct perf_sample *sample, const __u64 *array,
 					  const void *endp, bool swapped);
+int perf_sample__parse_deferred_build_ids(struct perf_sample *sample, union perf_event *event,
+					  bool swapped);
 int perf_sample__merge_build_id_address(struct perf_sample *sample,
 					struct perf_sample *deferred);
 int perf_sample__merge_build_id_callchain(struct perf_sample *sample,

@@ -113,9 +113,11 @@ void perf_event__to_host_order(union perf_event *event, const struct evsel *evse
 		return;
 	}
 	if (event->header.type == PERF_RECORD_CALLCHAIN_DEFERRED &&
-	    (event->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
-		struct build_id_callchain *chain = (void *)&event->callchain_deferred.nr;
+	    callchain_deferred__has_build_ids(&event->header)) {
+		struct build_id_callchain *chain = callchain_deferred__entries(event);
 
+		if (event->header.misc & PERF_RECORD_MISC_CALLCHAIN_BUILD_ID)
+			build_ids__to_host_order(&event->callchain_deferred_build_ids.ip, 1);
 		build_ids__to_host_order(chain->entries, chain->nr);
 	}
 	if (evsel->core.attr.sample_id_all)

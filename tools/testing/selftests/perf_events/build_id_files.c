@@ -16,7 +16,7 @@ static const struct entry *address_entry(struct __test_metadata *_metadata,
 	if (!defer && record->type == PERF_RECORD_SAMPLE)
 		return parse(_metadata, event, record).ip_entry;
 	if (defer && record->type == PERF_RECORD_CALLCHAIN_DEFERRED)
-		return (const struct entry *)((const struct deferred *)record)->words;
+		return &((const struct deferred_entries *)record)->ip;
 	return NULL;
 }
 

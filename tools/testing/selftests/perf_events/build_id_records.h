@@ -56,6 +56,15 @@ struct deferred {
 	uint64_t words[];
 };
 
+/* The same with PERF_RECORD_MISC_CALLCHAIN_BUILD_ID. */
+struct deferred_entries {
+	struct perf_event_header header;
+	uint64_t cookie;
+	struct entry ip;
+	uint64_t nr;
+	struct entry ips[];
+};
+
 struct event {
 	struct perf_event_attr attr;
 	int fd;

@@ -2,6 +2,7 @@
 /* Samples with build ID and file offset of code in a file whose server does not answer. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #define OWN_FIXTURE
 #include "build_id_records.h"
@@ -67,21 +68,20 @@ static void *map_code(struct __test_metadata *_metadata, FIXTURE_DATA(stalled) *
 
 /* Nothing in a record of entries may be anything but what belongs there. */
 static bool check_record(struct __test_metadata *_metadata, FIXTURE_DATA(stalled) *self,
-			 const struct deferred *d)
+			 const struct deferred_entries *d)
 {
-	const struct entry *e = (const struct entry *)d->words;
+	const struct entry *e = d->ips;
 	bool found = false;
 	struct map map;
 
+	/* No event here has PERF_SAMPLE_BUILD_ID_OFFSET and checks its records. */
+	ASSERT_EQ(0, d->ip.size);
+	ASSERT_EQ(0, d->ip.offset);
 	for (uint64_t i = 0; i < d->nr; i++) {
 		check_form(_metadata, &e[i]);
 		if (e[i].size) {
 			ASSERT_TRUE(find_build_id(e[i].build_id, e[i].size, &map));
 			ASSERT_LT(e[i].offset, 1ull << 32);
-			continue;
-		}
-		if (is_marker(e[i].offset)) {
-			ASSERT_EQ(e[i].offset, (uint64_t)PERF_CONTEXT_USER);
 			continue;
 		}
 		ASSERT_NE(0, e[i].offset);
@@ -95,7 +95,7 @@ static bool check_record(struct __test_metadata *_metadata, FIXTURE_DATA(stalled
 static int check_records(struct __test_metadata *_metadata, FIXTURE_DATA(stalled) *self,
 			 struct event *event, pid_t tid)
 {
-	struct deferred *d = (struct deferred *)self->record;
+	struct deferred_entries *d = (struct deferred_entries *)self->record;
 	int nr = 0;
 
 	while (next_record(event, self->record)) {
@@ -103,7 +103,7 @@ static int check_records(struct __test_metadata *_metadata, FIXTURE_DATA(stalled
 
 		if (d->header.type != PERF_RECORD_CALLCHAIN_DEFERRED || id[1] != tid)
 			continue;
-		ASSERT_TRUE(d->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
+		ASSERT_TRUE(d->header.misc & PERF_RECORD_MISC_CALLCHAIN_BUILD_ID);
 		nr += check_record(_metadata, self, d);
 	}
 	return nr;
@@ -241,7 +241,12 @@ FIXTURE_VARIANT(ending)
 {
 	const char *tracepoint;
 	void (*end)(void);
+	bool traced;			/* stops at PTRACE_EVENT_EXIT */
+	bool no_frames;			/* the stack has no code of the file */
 };
+
+/* The first page of the file, which is never in the page cache. */
+static void *stalled_page;
 
 static void end_exit(void)
 {
@@ -251,6 +256,23 @@ static void end_exit(void)
 static void end_abort(void)
 {
 	raise(SIGABRT);
+}
+
+/* Exit with a frame pointer to that page. Unwinders go up only, so move the stack down. */
+static void end_bad_frame(void)
+{
+#ifdef __x86_64__
+	char *stack = mmap((void *)0x10000000, page_size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (stack == MAP_FAILED)
+		_exit(1);
+	asm volatile("mov %0, %%rsp\n\t"
+		     "mov %1, %%rbp\n\t"
+		     "xor %%edi, %%edi\n\t"
+		     "syscall"
+		     : : "r"(stack + page_size), "r"(stalled_page), "a"(SYS_exit_group) : "memory");
+#endif
 }
 
 FIXTURE_VARIANT_ADD(ending, exit)
@@ -265,6 +287,20 @@ FIXTURE_VARIANT_ADD(ending, signal)
 	.end = end_abort,
 };
 
+FIXTURE_VARIANT_ADD(ending, traced)
+{
+	.tracepoint = "syscalls/sys_enter_exit_group",
+	.end = end_exit,
+	.traced = true,
+};
+
+FIXTURE_VARIANT_ADD(ending, bad_frame)
+{
+	.tracepoint = "syscalls/sys_enter_exit_group",
+	.end = end_bad_frame,
+	.no_frames = true,
+};
+
 FIXTURE_SETUP(ending)
 {
 	stalled_setup(_metadata, &self->s, NULL);
@@ -275,15 +311,33 @@ FIXTURE_TEARDOWN(ending)
 	stalled_teardown(_metadata, &self->s, NULL);
 }
 
+/* Whether @pid ends within 5 seconds. If it is traced, let it go on from its last stop. */
+static bool ends(pid_t pid, bool traced)
+{
+	struct pollfd poll_fd = { .events = POLLIN };
+	bool ended = false;
+
+	poll_fd.fd = syscall(SYS_pidfd_open, pid, 0);
+	for (int ms = 0; poll_fd.fd >= 0 && !ended && ms < 5000; ms += 10) {
+		siginfo_t stop = {};
+
+		if (traced && !waitid(P_PID, pid, &stop, WSTOPPED | WNOHANG) && stop.si_pid)
+			ptrace(PTRACE_CONT, pid, NULL, NULL);
+		ended = poll(&poll_fd, 1, 10) == 1;
+	}
+	close(poll_fd.fd);
+	return ended;
+}
+
 /* A task whose end is sampled does not wait for the file. */
 TEST_F(ending, at_once)
 {
 	struct rlimit no_core = {};
 	struct perf_event_attr attr;
 	struct event *events;
-	int id = tracepoint_id(variant->tracepoint), nr_cpus, nr = 0, pidfd, ended;
-	struct pollfd poll_fd = { .events = POLLIN };
+	int id = tracepoint_id(variant->tracepoint), nr_cpus, nr = 0, fds[2];
 	void (*code)(void (*function)(void));
+	bool ended;
 	pid_t pid;
 
 	if (id < 0)
@@ -300,10 +354,17 @@ TEST_F(ending, at_once)
 		ASSERT_EQ(0, open_event_pages(&events[cpu], attr, -1, cpu, 32));
 
 	code = map_code(_metadata, &self->s, call);
+	stalled_page = stalled_file_map(&self->s.file, NULL, 0, page_size);
+	ASSERT_NE(NULL, stalled_page);
+	ASSERT_EQ(0, pipe(fds));
 	self->s.file.shared->stall = true;
 	pid = fork();
 	if (!pid) {
+		char byte;
+
 		setrlimit(RLIMIT_CORE, &no_core);
+		if (read(fds[0], &byte, 1) != 1)
+			_exit(1);
 		/* Else the page would be read in the system call, which can wait. */
 		for (int cpu = 0; cpu < nr_cpus; cpu++)
 			event_on(&events[cpu]);
@@ -311,13 +372,14 @@ TEST_F(ending, at_once)
 		_exit(1);
 	}
 	ASSERT_GT(pid, 0);
-	pidfd = syscall(SYS_pidfd_open, pid, 0);
-	ASSERT_GE(pidfd, 0);
-	poll_fd.fd = pidfd;
-	ended = poll(&poll_fd, 1, 5000);
+	if (variant->traced)
+		ASSERT_EQ(0, ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT));
+	ASSERT_EQ(1, write(fds[1], "", 1));
+	ended = ends(pid, variant->traced);
 	self->s.file.shared->stall = false;
+	if (!ended && variant->traced)
+		ends(pid, true);
 	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
-	close(pidfd);
 
 	for (int cpu = 0; cpu < nr_cpus; cpu++) {
 		event_off(&events[cpu]);
@@ -326,8 +388,9 @@ TEST_F(ending, at_once)
 	}
 	free(events);
 	TH_LOG("%d records", nr);
-	ASSERT_EQ(1, ended);
-	ASSERT_GE(nr, 1);
+	ASSERT_TRUE(ended);
+	if (!variant->no_frames)
+		ASSERT_GE(nr, 1);
 }
 
 TEST_HARNESS_MAIN
