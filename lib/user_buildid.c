@@ -38,7 +38,7 @@
 #define NOFAULT_BUDGET 1024
 
 static void ctx_init(struct user_buildid_ctx *ctx, struct user_buildid_map *maps,
-		      u32 max_maps, bool may_sleep, bool wait)
+		     u32 max_maps, bool may_sleep, bool wait)
 {
 	ctx->mm = READ_ONCE(current->mm);
 	ctx->maps = maps;
@@ -86,8 +86,7 @@ void user_buildid_begin(struct user_buildid_ctx *ctx, struct user_buildid_map *m
  * not in the page cache or would take too long to find (NOFAULT_BUDGET), are not
  * resolved. Without CONFIG_PER_VMA_LOCK none is.
  *
- * Context: any, NMI included. The context must not be left, nor interrupts be
- * enabled, before user_buildid_end().
+ * Context: any, NMI included. The caller must not sleep before user_buildid_end().
  */
 void user_buildid_begin_nofault(struct user_buildid_ctx *ctx,
 				struct user_buildid_map *maps, u32 max_maps)
@@ -100,7 +99,7 @@ void user_buildid_begin_nofault(struct user_buildid_ctx *ctx,
 	 */
 	rcu_read_lock();
 
-	/* Without the sequence count, nothing says whether a VMA has changed. */
+	/* Without the sequence count, a changed VMA cannot be detected. */
 	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK))
 		ctx->mm = NULL;
 }
@@ -203,7 +202,7 @@ static bool map_find(struct user_buildid_ctx *ctx, unsigned long addr,
 }
 
 /*
- * While the sequence count stands still, a file that was mapped still is, and
+ * While the sequence count is unchanged, a file that was mapped still is, and
  * so its inode is the same one. RCU alone keeps the inode from being freed, but
  * not from becoming that of another file: xfs reuses inodes without waiting.
  */
@@ -239,8 +238,8 @@ static bool ctx_is_stale(struct user_buildid_ctx *ctx)
  * The lock of a VMA is no help here: to release it may wake a writer, which
  * takes locks that the interrupted code may hold. But nothing needs to be locked
  * only to be looked at. RCU keeps the memory of VMA and file in place, if
- * possibly for another VMA or file; when the sequence count says that nothing
- * has changed, they were what they seem.
+ * possibly for another VMA or file; if the sequence count is unchanged, the
+ * lookup was valid.
  */
 static bool map_find_nofault(struct user_buildid_ctx *ctx, unsigned long addr,
 			     struct user_buildid_map *map)
@@ -270,7 +269,8 @@ static int map_read(struct user_buildid_ctx *ctx, struct user_buildid_map *map)
 		return -ENOEXEC;
 	/* Most often the page cache has it, and that costs a fraction. */
 	err = build_id_parse_file_nofault(map->file, map->build_id, &map->size);
-	if (err == -EAGAIN)
+	/* Each read may take until a server answers: leave it to a task that lives on. */
+	if (err == -EAGAIN && !fatal_signal_pending(current))
 		err = build_id_parse_file(map->file, map->build_id, &map->size);
 	return err;
 }
@@ -295,7 +295,7 @@ static bool ctx_has_none(const struct user_buildid_ctx *ctx, unsigned long addr)
 }
 
 static struct user_buildid_map *ctx_add_map(struct user_buildid_ctx *ctx,
-					     const struct user_buildid_map *new)
+					    const struct user_buildid_map *new)
 {
 	struct user_buildid_map *map;
 
@@ -321,9 +321,6 @@ static struct user_buildid_map *ctx_find(struct user_buildid_ctx *ctx, unsigned 
 			return map;
 	}
 	if (!ctx->mm || ctx_has_none(ctx, addr))
-		return NULL;
-	/* Each file could take as long as its server likes. */
-	if (ctx->may_sleep && fatal_signal_pending(current))
 		return NULL;
 
 	if (ctx->may_sleep ? !map_find(ctx, addr, &new) :

@@ -73,10 +73,6 @@ static inline void perf_account_deferred_build_ids(const struct perf_event *even
 		atomic_add(change, &perf_nr_deferred_build_id_events);
 }
 
-static inline bool perf_has_deferred_build_id_events(void)
-{
-	return unlikely(atomic_read(&perf_nr_deferred_build_id_events));
-}
 #else
 static inline void perf_deferred_ip_init(struct task_struct *child) { }
 static inline void perf_deferred_ip_free(struct task_struct *task) { }
@@ -101,7 +97,6 @@ perf_resolve_deferred_build_ids(struct perf_callchain_deferred_event *deferred)
 }
 
 static inline void perf_account_deferred_build_ids(const struct perf_event *event, int change) { }
-static inline bool perf_has_deferred_build_id_events(void) { return false; }
 #endif
 
 #endif /* _KERNEL_EVENTS_BUILD_ID_H */

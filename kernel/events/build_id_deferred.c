@@ -31,27 +31,33 @@ struct perf_deferred_ip {
 };
 
 /*
- * Get that of current, NULL if it cannot be allocated. It may be allocated in an
- * NMI, which may have interrupted the same.
+ * Return the perf_deferred_ip of current, allocated if needed; NULL on failure.
+ * An NMI may interrupt this and allocate one, too.
  */
-static struct perf_deferred_ip *deferred_ip_of_current(void)
+static struct perf_deferred_ip *deferred_ip_of_current(bool may_sleep)
 {
 	struct perf_deferred_ip *dip = READ_ONCE(current->perf_deferred_ip), *old;
 
 	if (likely(dip))
 		return dip;
 
-	dip = kmalloc_nolock(sizeof(*dip), __GFP_ZERO, NUMA_NO_NODE);
+	if (may_sleep)
+		dip = kzalloc(sizeof(*dip), GFP_KERNEL_ACCOUNT);
+	else
+		dip = kmalloc_nolock(sizeof(*dip), __GFP_ACCOUNT | __GFP_ZERO, NUMA_NO_NODE);
 	if (!dip)
 		return NULL;
 	old = cmpxchg(&current->perf_deferred_ip, NULL, dip);
 	if (!old)
 		return dip;
-	kfree_nolock(dip);
+	if (may_sleep)
+		kfree(dip);
+	else
+		kfree_nolock(dip);
 	return old;
 }
 
-/* @child has that of its parent, from dup_task_struct(). */
+/* dup_task_struct() has copied the pointer of the parent. */
 void perf_deferred_ip_init(struct task_struct *child)
 {
 	child->perf_deferred_ip = NULL;
@@ -60,20 +66,20 @@ void perf_deferred_ip_init(struct task_struct *child)
 /* @task does not run any more. */
 void perf_deferred_ip_free(struct task_struct *task)
 {
-	kfree_nolock(task->perf_deferred_ip);
+	kfree(task->perf_deferred_ip);
 	task->perf_deferred_ip = NULL;
 }
 
 /*
- * Make @ip the sampled address of @cookie, or find that it is. There is only one
- * for each cookie.
+ * Record @ip as the sampled address of @cookie. Return true if it is, whether set
+ * now or before. There is only one for each cookie.
  *
  * Code that interrupts the task ends before the task goes on. So if it finds that
  * @busy is set, it has interrupted one of these functions.
  */
 static bool deferred_ip_set(u64 cookie, u64 ip)
 {
-	struct perf_deferred_ip *dip = deferred_ip_of_current();
+	struct perf_deferred_ip *dip = deferred_ip_of_current(/*may_sleep=*/false);
 	bool set;
 
 	if (!dip || READ_ONCE(dip->busy) || ip == PERF_DEFERRED_IP_NONE)
@@ -93,12 +99,13 @@ static bool deferred_ip_set(u64 cookie, u64 ip)
 }
 
 /*
- * Get the sampled address of @cookie. If there is none, none can be set any more.
- * @stale is set if the address is one of a program that execve() has replaced.
+ * Get the sampled address of @cookie, in task context. If there is none, none can
+ * be set any more. @stale is set if the address is one of a program that execve()
+ * has replaced.
  */
 static u64 deferred_ip_get(u64 cookie, bool *stale)
 {
-	struct perf_deferred_ip *dip = deferred_ip_of_current();
+	struct perf_deferred_ip *dip = deferred_ip_of_current(/*may_sleep=*/true);
 	u64 ip;
 
 	*stale = false;
@@ -195,7 +202,7 @@ void perf_output_deferred_build_ids(struct perf_event *event,
 	if (!has_chain && !has_ip)
 		return;
 
-	/* Half of the ring buffer: the sample may still be in it. */
+	/* Limit the record to half of the buffer, as the sample may still be in it. */
 	max = (perf_record_max_size(event) / 2 - sizeof(deferred->event) - sizeof(none) -
 	       event->id_header_size) / sizeof(none);
 	if (has_chain)
@@ -224,21 +231,21 @@ void perf_output_deferred_build_ids(struct perf_event *event,
 	perf_output_end(&handle);
 }
 
-/* What the events that get a record of this task ask for. */
-struct deferred_wants {
+/* Sample types and stack depth that events which get a record of this task ask for. */
+struct deferred_request {
 	u64	sample_type;
 	u32	max_stack;
 };
 
-static void deferred_wants_add(struct perf_event *event, void *data)
+static void deferred_request_add(struct perf_event *event, void *data)
 {
-	struct deferred_wants *wants = data;
+	struct deferred_request *request = data;
 
 	if (!perf_event_defers_build_ids(event))
 		return;
-	wants->sample_type |= event->attr.sample_type & PERF_SAMPLE_BUILD_ID_TYPE;
+	request->sample_type |= event->attr.sample_type & PERF_SAMPLE_BUILD_ID_TYPE;
 	if (event->attr.sample_type & PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET)
-		wants->max_stack = max(wants->max_stack, event->attr.sample_max_stack);
+		request->max_stack = max(request->max_stack, event->attr.sample_max_stack);
 }
 
 /* A deferred callchain that is to be resolved. */
@@ -246,12 +253,12 @@ struct deferred_work {
 	struct callback_head		work;
 	u64				cookie;
 	struct unwind_stacktrace	trace;
-	u32				nr_wanted;	/* words of @trace to resolve */
+	u32				nr_to_resolve;	/* words of @trace */
 	struct user_buildid_map		maps[USER_BUILDID_NR_MAPS];
 	struct perf_build_id_entry	entries[];	/* the words of @trace follow */
 };
 
-/* No signal is delivered to it any more, so nothing could end its wait for a file. */
+/* Signals are not delivered any more, so a wait for a file could not be interrupted. */
 static bool current_is_dying(void)
 {
 	return current->flags & (PF_EXITING | PF_POSTCOREDUMP);
@@ -263,20 +270,22 @@ static void deferred_work_resolve(struct deferred_work *dw,
 	struct user_buildid_ctx ctx;
 	bool stale;
 
+	/* May allocate memory, so before user_buildid_begin_nofault(). */
+	deferred->ip = deferred_ip_get(dw->cookie, &stale);
+
 	if (current_is_dying())
 		user_buildid_begin_nofault(&ctx, dw->maps, ARRAY_SIZE(dw->maps));
 	else
 		user_buildid_begin(&ctx, dw->maps, ARRAY_SIZE(dw->maps), /*wait=*/true);
 
-	deferred->ip = deferred_ip_get(dw->cookie, &stale);
 	if (deferred->ip != PERF_DEFERRED_IP_NONE)
 		perf_build_id_resolve(stale ? NULL : &ctx, deferred->ip, &dw->entries[0]);
-	for (u32 i = 0; i < dw->nr_wanted; i++)
+	for (u32 i = 0; i < dw->nr_to_resolve; i++)
 		perf_build_id_resolve(&ctx, dw->trace.entries[i], &dw->entries[1 + i]);
 	user_buildid_end(&ctx);
 
 	deferred->entries = dw->entries;
-	deferred->nr_resolved = dw->nr_wanted;
+	deferred->nr_resolved = dw->nr_to_resolve;
 }
 
 static void deferred_work_func(struct callback_head *work)
@@ -292,7 +301,7 @@ static void deferred_work_func(struct callback_head *work)
 	/* Before perf_iterate_sb(), where it must not sleep. */
 	deferred_work_resolve(dw, &deferred);
 	perf_callchain_deferred_write(&deferred);
-	kfree(dw);
+	kvfree(dw);
 }
 
 /**
@@ -312,18 +321,25 @@ bool perf_resolve_deferred_build_ids(struct perf_callchain_deferred_event *defer
 {
 	struct unwind_stacktrace *trace = deferred->trace;
 	u64 cookie = deferred->event.cookie;
-	struct deferred_wants wants = {};
+	struct deferred_request request = {};
 	struct deferred_work *dw = NULL;
 	bool stale;
 	u32 nr;
 
-	perf_iterate_sb(deferred_wants_add, &wants, NULL);
+	if (!atomic_read(&perf_nr_deferred_build_id_events)) {
+		/* An event that is enabled later must not defer to a record that is written. */
+		if (READ_ONCE(current->perf_deferred_ip))
+			deferred_ip_get(cookie, &stale);
+		return false;
+	}
 
-	nr = min(trace->nr, wants.max_stack);
-	if (wants.sample_type)
-		dw = kmalloc(size_add(struct_size(dw, entries, 1 + nr),
-				      array_size(trace->nr, sizeof(*trace->entries))),
-			     GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	perf_iterate_sb(deferred_request_add, &request, NULL);
+
+	nr = min(trace->nr, request.max_stack);
+	if (request.sample_type)
+		dw = kvmalloc(size_add(struct_size(dw, entries, 1 + nr),
+				       array_size(trace->nr, sizeof(*trace->entries))),
+			      GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
 	if (!dw) {
 		deferred->ip = deferred_ip_get(cookie, &stale);
 		return false;
@@ -331,7 +347,7 @@ bool perf_resolve_deferred_build_ids(struct perf_callchain_deferred_event *defer
 
 	init_task_work(&dw->work, deferred_work_func);
 	dw->cookie = cookie;
-	dw->nr_wanted = nr;
+	dw->nr_to_resolve = nr;
 	dw->trace.nr = trace->nr;
 	dw->trace.entries = (unsigned long *)&dw->entries[1 + nr];
 	memcpy(dw->trace.entries, trace->entries, trace->nr * sizeof(*trace->entries));

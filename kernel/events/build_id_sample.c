@@ -46,9 +46,13 @@ static void cut_callchain(struct perf_sample_data *data, struct perf_event *even
 		return;
 
 	/* The marker of a deferred callchain means nothing without its cookie. */
-	if (max >= 2 && callchain_is_deferred(event, chain)) {
-		chain->ip[max - 2] = chain->ip[nr - 2];
-		chain->ip[max - 1] = chain->ip[nr - 1];
+	if (callchain_is_deferred(event, chain)) {
+		if (max < 2) {
+			max = 0;
+		} else {
+			chain->ip[max - 2] = chain->ip[nr - 2];
+			chain->ip[max - 1] = chain->ip[nr - 1];
+		}
 	}
 	chain->nr = max;
 

@@ -120,7 +120,7 @@ static int check(const struct attr_case *c, bool buildid_offset)
 	return TEST_OK;
 }
 
-/* A dummy that tracks gets what is deferred of the others, in their form. */
+/* A tracking dummy gets the deferred records of the others, in their form. */
 static int test__tracking(struct test_suite *test __maybe_unused, int subtest __maybe_unused)
 {
 	struct record_opts opts = {

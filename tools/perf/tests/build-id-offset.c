@@ -186,7 +186,7 @@ static int test__parse_invalid(struct test_suite *test __maybe_unused,
 	TEST_ASSERT_EQUAL("size in chain",
 			  parse_fails(PERF_SAMPLE_CALLCHAIN_BUILD_ID_OFFSET, &rec), 0);
 
-	/* Words and entries of one callchain must be as many. */
+	/* A callchain must have as many addresses as entries. */
 	record__start(&rec, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
 	record__add(&rec, words, sizeof(words));
 	record__add_chain(&rec, 0, NULL, 0);
@@ -261,7 +261,7 @@ static int test__deferred(struct test_suite *test __maybe_unused, int subtest __
 	TEST_ASSERT_VAL("not resolved", !build_id_offset__resolved(&sample.build_id_offset));
 	perf_sample__exit(&sample);
 
-	TEST_ASSERT_EQUAL("precise", merge(evsel, &rec, NULL, precise, ARRAY_SIZE(precise), &sample), 0);
+	TEST_ASSERT_EQUAL("precise", merge(evsel, &rec, NULL, precise, 4, &sample), 0);
 	TEST_ASSERT_VAL("sampled", sample.build_id_offset.offset == 0x1111);
 	TEST_ASSERT_VAL("nr", sample.build_id_callchain->nr == 3 + 3);
 	TEST_ASSERT_VAL("marker", sample.callchain->ips[3] == PERF_CONTEXT_USER);
@@ -416,7 +416,7 @@ static int test__lookup(struct test_suite *test __maybe_unused, int subtest __ma
 	TEST_ASSERT_VAL("not yet", locate(&machine, PID, &late, &in_thread) == 0x10 && !in_thread);
 	dso = dsos__find(&machine.dsos, "[build-id:77ab000000000000000000000000000000000000]",
 			 /*cmp_short=*/false);
-	TEST_ASSERT_VAL("nameless", dso && dso__is_nameless(dso));
+	TEST_ASSERT_VAL("nameless", dso && dso__is_build_id_only(dso));
 	TEST_ASSERT_VAL("not a module", !is_kernel_module(dso__long_name(dso),
 							  PERF_RECORD_MISC_CPUMODE_UNKNOWN));
 	dso__put(dso);
@@ -463,7 +463,7 @@ static int locate_sample(pid_t tid)
 	sample.pid = PID;
 	sample.tid = tid;
 
-	machine__locate_sample(&machine, &sample);
+	machine__fixup_sample(&machine, &sample);
 	TEST_ASSERT_VAL("ip", sample.ip == 0x10010);
 	for (size_t i = 0; i < ARRAY_SIZE(expect); i++)
 		TEST_ASSERT_VAL("callchain", sample.callchain->ips[i] == expect[i]);
@@ -548,7 +548,7 @@ static int test__convert(struct test_suite *test __maybe_unused, int subtest __m
 	TEST_ASSERT_VAL("one dso", nr_dsos == 1);
 	perf_sample__exit(&sample);
 
-	/* There is nothing left to convert: what is not resolved is looked up again. */
+	/* There is nothing left to convert: unresolved entries are looked up again. */
 	evsel->core.attr.sample_type = build_id_converter__sample_type(&evsel->core.attr);
 	evsel->sample_size = __evsel__sample_size(evsel->core.attr.sample_type);
 	TEST_ASSERT_EQUAL("parse", parse(evsel, &expect, &sample), 0);
@@ -567,10 +567,10 @@ static int test__convert(struct test_suite *test __maybe_unused, int subtest __m
 
 static struct test_case tests__build_id_offset[] = {
 	TEST_CASE("Parse entries", parse),
-	TEST_CASE("Refuse invalid entries", parse_invalid),
+	TEST_CASE("Reject invalid entries", parse_invalid),
 	TEST_CASE("Merge deferred entries", deferred),
 	TEST_CASE("Look up entries", lookup),
-	TEST_CASE("Give samples addresses", locate),
+	TEST_CASE("Addresses of samples", locate),
 	TEST_CASE("Convert a sample", convert),
 	{ .name = NULL, }
 };

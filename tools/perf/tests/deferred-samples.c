@@ -190,7 +190,7 @@ static int test__samples_wait(struct test_suite *test __maybe_unused,
 	TEST_ASSERT_EQUAL("defer", defer(&f, /*tid=*/2, /*cookie=*/20), 0);
 	TEST_ASSERT_EQUAL("defer", defer(&f, /*tid=*/1, /*cookie=*/10), 0);
 
-	/* A cookie does not tell the thread. */
+	/* The cookie does not identify the thread. */
 	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/3, /*cookie=*/10), 0);
 	TEST_ASSERT_EQUAL("other thread", f.nr, 0);
 	TEST_ASSERT_EQUAL("deliver", complete(&f, /*tid=*/1, /*cookie=*/10), 0);
@@ -289,7 +289,7 @@ static int test__samples_come_late(struct test_suite *test __maybe_unused,
 	return TEST_OK;
 }
 
-/* One whose callchain is in words, and whose address is to be resolved. */
+/* A callchain of addresses, and a sampled address that is resolved later. */
 struct mixed_sample {
 	struct perf_event_header header;
 	u32 pid, tid;
@@ -306,7 +306,7 @@ struct words_record {
 	u32 pid, tid;
 };
 
-/* There are two records of one cookie: the address as an entry, the callchain in words. */
+/* There are two records of one cookie: one entry, and a callchain of addresses. */
 static int test__two_records(struct test_suite *test __maybe_unused,
 			     int subtest __maybe_unused)
 {
@@ -345,7 +345,7 @@ static int test__two_records(struct test_suite *test __maybe_unused,
 	TEST_ASSERT_EQUAL("the address alone", f.nr, 0);
 	TEST_ASSERT_EQUAL("deliver", deliver_record(&f, &words), 0);
 	TEST_ASSERT_EQUAL("complete", f.nr, 1);
-	/* The marker and three words. */
+	/* The marker and three addresses. */
 	TEST_ASSERT_EQUAL("whole", f.frames, 4);
 	TEST_ASSERT_VAL("resolved", f.resolved);
 

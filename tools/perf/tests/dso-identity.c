@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which DSO is that of a file: by name, inode and build ID, and what is not known of it. */
+/* The DSO of a file, by name, inode and build ID, some of which may be unknown. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 
 #define BUILD_ID(_first) { .size = 20, .data = { (_first), 0xab } }
 
-/* What mmap events tell of a file. */
+/* The ID of a file in mmap events. */
 #define BY_INODE(_ino) {						\
 	{ .maj = 8, .min = 1, .ino = (_ino), .ino_generation = 7 },	\
 	.mmap2_valid = true, .mmap2_ino_generation_valid = true }
@@ -141,7 +141,7 @@ static int test__tables(struct test_suite *test __maybe_unused, int subtest __ma
 	TEST_ASSERT_VAL("other name", !dsos__find_header_build_id(&dsos, "/t/other", &bid));
 	dsos__exit(&dsos);
 
-	/* Several have: both keep their build IDs, and an inode does not tell which. */
+	/* Several have: both keep their build IDs, and the inode does not identify one. */
 	dsos__init(&dsos);
 	TEST_ASSERT_EQUAL("row", add_row(&dsos, &bid_1), 0);
 	TEST_ASSERT_EQUAL("row", add_row(&dsos, &bid_2), 0);
@@ -188,7 +188,7 @@ static bool map_has_name(struct map *map, const char *name)
 {
 	const struct dso *dso = map ? map__dso(map) : NULL;
 
-	return dso && (name ? !strcmp(dso__long_name(dso), name) : dso__is_nameless(dso));
+	return dso && (name ? !strcmp(dso__long_name(dso), name) : dso__is_build_id_only(dso));
 }
 
 static int test__build_id_only(struct test_suite *test __maybe_unused, int subtest __maybe_unused)

@@ -18,10 +18,10 @@
  * Events that hold no address of user code in the fields in question stay as
  * they are: bpf-output, whose samples tell where a BPF program ran, and the
  * callchains of an event that leaves the user part to be unwound later. Where
- * the sampled address may be deferred as an entry, a callchain in words stays:
+ * the sampled address may be deferred as an entry, a callchain of addresses stays:
  * by that readers know which deferred record has the address alone.
  *
- * But without PERF_SAMPLE_IDENTIFIER the ID is found behind PERF_SAMPLE_IP, in
+ * But without PERF_SAMPLE_IDENTIFIER the ID is found after PERF_SAMPLE_IP, in
  * the same place for all events. So then none keeps it.
  */
 u64 build_id_converter__sample_type(const struct perf_event_attr *attr)

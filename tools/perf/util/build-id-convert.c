@@ -265,7 +265,7 @@ static void conversion__old_entry(struct conversion *c, struct perf_build_id_off
 		conversion__address(c, entry->offset, entry);
 }
 
-/* A marker keeps its place and says in which mode the addresses behind it are. */
+/* A marker keeps its place and has the mode of the addresses after it. */
 static u8 context_cpumode(u64 context)
 {
 	switch (context) {
@@ -413,9 +413,9 @@ static union perf_event *convert_sample(struct build_id_converter *conv, union p
 	if (!removed && !sample->has_build_id_offset && !sample->build_id_callchain)
 		return event;
 
-	/* They would come to stand where the entries belong. */
+	/* They would be where the entries belong. */
 	if (sample->parsed_size != event->header.size) {
-		pr_err("ERROR: at offset %#" PRIx64 ": %d bytes behind the fields of a sample\n",
+		pr_err("ERROR: at offset %#" PRIx64 ": %d bytes after the fields of a sample\n",
 		       sample->file_offset, event->header.size - sample->parsed_size);
 		return ERR_PTR(-EINVAL);
 	}
@@ -561,7 +561,7 @@ union perf_event *build_id_converter__event(struct build_id_converter *conv,
 	return convert_sample(conv, event, sample, machine);
 }
 
-/** build_id_converter__warn_cut - say what had no room in its record */
+/** build_id_converter__warn_cut - report fields that were cut to fit a record */
 void build_id_converter__warn_cut(const struct build_id_converter *conv)
 {
 	const struct build_id_converter_stats *stats = &conv->stats;
@@ -576,7 +576,7 @@ void build_id_converter__warn_cut(const struct build_id_converter *conv)
 	}
 }
 
-/** build_id_converter__warn_addresses - say how many user addresses are left */
+/** build_id_converter__warn_addresses - report how many user addresses are left */
 void build_id_converter__warn_addresses(const struct build_id_converter *conv)
 {
 	const struct build_id_converter_stats *stats = &conv->stats;

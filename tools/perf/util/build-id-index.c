@@ -13,7 +13,7 @@
 
 /* The part of a file that one map shows. */
 struct file_range {
-	/** @key: What the build ID starts with, enough to tell most apart. */
+	/** @key: The first bytes of the build ID, which distinguish most files. */
 	u64		key;
 	struct build_id	build_id;
 	u64		start;
@@ -166,7 +166,7 @@ static void build_id_index__forget_recent(struct build_id_index *index)
 	memset(index->recent, 0, sizeof(index->recent));
 }
 
-/* False if entries cannot tell where @map shows what. */
+/* False if entries cannot express the offsets of @map. */
 static bool file_range__init(struct file_range *range, struct map *map)
 {
 	struct dso *dso = map__dso(map);

@@ -10,7 +10,7 @@ struct perf_build_id_offset;
 /**
  * struct build_id_index - the maps of an address space by build ID and offset
  *
- * It borrows the maps: whoever owns it removes those that go and adds those that
+ * It borrows the maps: the owner removes those that go and adds those that
  * come, and drops it when one of them changes. It is also out of date once a DSO
  * that it has seen has got another build ID.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Where the build ID + file offset entries of a sample are: in the maps of its
- * thread, or else just in a DSO that the machine knows.
+ * thread, or else in a DSO of the machine.
  */
 #include "build-id-lookup.h"
 
@@ -39,8 +39,8 @@ static bool build_id_hash_equal(long a, long b, void *ctx __maybe_unused)
 static struct dso *machine__findnew_nameless_dso(struct machine *machine,
 						 const struct build_id *bid)
 {
-	char name[sizeof(DSO__NAMELESS_PREFIX "]") + SBUILD_ID_SIZE];
-	size_t len = scnprintf(name, sizeof(name), DSO__NAMELESS_PREFIX);
+	char name[sizeof(DSO__BUILD_ID_ONLY_PREFIX "]") + SBUILD_ID_SIZE];
+	size_t len = scnprintf(name, sizeof(name), DSO__BUILD_ID_ONLY_PREFIX);
 	struct dso_id id = { .build_id = *bid };
 
 	len += build_id__snprintf(bid, name + len, sizeof(name) - len);
@@ -152,7 +152,7 @@ static struct thread *machine__find_sample_thread(struct machine *machine,
 }
 
 /**
- * machine__locate_sample - give a sample addresses in place of file offsets
+ * machine__fixup_sample - give a sample addresses in place of file offsets
  * @machine: The machine that the sample was taken on, NULL if it isn't known.
  * @sample: The sample.
  *
@@ -160,7 +160,7 @@ static struct thread *machine__find_sample_thread(struct machine *machine,
  * and offset alone gets the address that it has in the thread's maps at this
  * time. Where the thread doesn't map the file, the offset stays.
  */
-void machine__locate_sample(struct machine *machine, struct perf_sample *sample)
+void machine__fixup_sample(struct machine *machine, struct perf_sample *sample)
 {
 	const struct build_id_callchain *chain = sample->build_id_callchain;
 	bool need_ip = sample->has_build_id_offset && !perf_sample__has_recorded_ip(sample);

@@ -14,6 +14,6 @@ struct map *machine__find_build_id_map(struct machine *machine,
 				       const struct perf_build_id_offset *entry);
 void machine__delete_build_id_maps(struct machine *machine);
 
-void machine__locate_sample(struct machine *machine, struct perf_sample *sample);
+void machine__fixup_sample(struct machine *machine, struct perf_sample *sample);
 
 #endif /* __PERF_BUILD_ID_LOOKUP_H */

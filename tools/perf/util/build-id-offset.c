@@ -109,7 +109,7 @@ int perf_sample__parse_build_id_offset(struct perf_sample *sample, const __u64 *
 	return 0;
 }
 
-/* The callchain in words, for those who only care for its shape and markers. */
+/* The callchain as addresses, for code that only needs its shape and markers. */
 static int perf_sample__copy_offsets(struct perf_sample *sample)
 {
 	const struct build_id_callchain *chain = sample->build_id_callchain;
@@ -130,12 +130,12 @@ static int perf_sample__copy_offsets(struct perf_sample *sample)
 
 /**
  * perf_sample__parse_build_id_callchain - take the entries of the callchain
- * @sample: The sample, whose callchain is set if the record has one in words.
- * @array: Where nr stands in the record, checked to be within it.
+ * @sample: The sample, whose callchain is set if the record has one of addresses.
+ * @array: Position of nr in the record, checked to be within it.
  * @endp: End of the record.
  * @swapped: The record was swapped as u64.
  *
- * Without a callchain in words sample->callchain becomes the offsets of the
+ * Without a callchain of addresses sample->callchain becomes the offsets of the
  * entries. The entries of a record that was swapped are copied, so that it can
  * be parsed again. perf_sample__free_build_id_callchain() frees what this
  * allocates.
@@ -208,6 +208,7 @@ int perf_sample__parse_deferred_build_ids(struct perf_sample *sample, union perf
 {
 	const void *endp = (void *)event + event->header.size;
 	struct perf_build_id_offset *ip = &sample->build_id_offset;
+	const __u64 *entries;
 
 	sample->deferred_cookie = event->callchain_deferred.cookie;
 	if (event->header.misc & PERF_RECORD_MISC_CALLCHAIN_BUILD_ID) {
@@ -222,9 +223,8 @@ int perf_sample__parse_deferred_build_ids(struct perf_sample *sample, union perf
 		if (!build_id_offset__valid(ip))
 			return -EFAULT;
 	}
-	return perf_sample__parse_build_id_callchain(sample,
-						     (const __u64 *)callchain_deferred__entries(event),
-						     endp, swapped);
+	entries = (const __u64 *)callchain_deferred__entries(event);
+	return perf_sample__parse_build_id_callchain(sample, entries, endp, swapped);
 }
 
 /*
@@ -287,8 +287,8 @@ int perf_sample__merge_build_id_address(struct perf_sample *sample,
  * @deferred: The PERF_RECORD_CALLCHAIN_DEFERRED of its cookie, with entries.
  *
  * The cookie at the end of the sample's callchain gives way to the deferred
- * part. Its words are replaced by the offsets of all entries. They complete a
- * callchain in words, too.
+ * part. Its addresses are replaced by the offsets of all entries. They complete a
+ * callchain of addresses, too.
  *
  * Return: 0, -EINVAL if @deferred has no entries, -ENOMEM.
  */

@@ -2,7 +2,7 @@
 /*
  * How debuginfod servers answered. elfutils' client returns -ENOENT for whatever
  * it has no better error for, a server that is out of order included, but its log
- * has the HTTP status and what libcurl says. A log that does not look as expected
+ * has the HTTP status and libcurl's message. A log that does not look as expected
  * leaves it at what the client returned.
  */
 #include "debuginfod-answer.h"
@@ -33,7 +33,7 @@ FILE *debuginfod_answer__log(FILE *log)
 	return log;
 }
 
-/* Does it say something of the server, not of the file? */
+/* Is it about the server, not the file? */
 static bool status_is_failure(int status)
 {
 	switch (status) {
@@ -117,7 +117,7 @@ void debuginfod_answer__exit(struct debuginfod_answer *answer)
 /**
  * debuginfod_answer__read - read what the client has logged of a query
  * @answer: Set; to be released by debuginfod_answer__exit().
- * @log: The log, or NULL: then there is nothing to say.
+ * @log: The log, or NULL for none.
  */
 void debuginfod_answer__read(struct debuginfod_answer *answer, FILE *log)
 {

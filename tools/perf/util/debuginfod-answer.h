@@ -9,7 +9,7 @@
 
 /* How the servers answered one query of elfutils' client. */
 struct debuginfod_answer {
-	/* @failure: What is wrong with one of them, or empty. */
+	/* @failure: The failure of one of them, or empty. */
 	char failure[96];
 	/* @timeout: The last one to end took too long. */
 	bool timeout;

@@ -21,7 +21,7 @@
  * @filename: The file, in the mount namespace of @nsi.
  * @nsi: NULL for that of perf.
  *
- * Who else reads the cache does not compare the build ID: the copy is there as a
+ * Other readers of the cache do not compare the build ID: the copy is there as a
  * whole or not at all, and does not change when the file is written to.
  *
  * Return: 0, also if there is one already, or a negative error.
@@ -42,7 +42,7 @@ int debuginfod_cache__add(const struct build_id *bid, bool debuginfo, const char
 		return -(errno ?: EINVAL);
 	*slash = '/';
 
-	/* What stands there says that no server had it, or is the file of another. */
+	/* The file there means that no server had it, or has another build ID. */
 	if (unlink(path) && errno != ENOENT)
 		return -errno;
 	errno = 0;

@@ -26,12 +26,12 @@
 #define VARIABLE "DEBUGINFOD_URLS="
 
 /*
- * The environment's own string: what is taken out is overwritten by spaces, since
+ * The environment's own string: removed parts are overwritten by spaces, since
  * other threads may look up environment variables, which must not move then.
  */
 static char *variable;
 
-/* Distributions say in files which servers they have; their shells read these, daemons do not. */
+/* Distributions list their servers in files, which shells read and daemons do not. */
 static char *read_urls(void)
 {
 	char *urls = NULL, line[1024];
@@ -156,7 +156,7 @@ static bool any_left(void)
 }
 
 /**
- * debuginfod_servers__announce - tell the user which servers are asked
+ * debuginfod_servers__announce - print which servers are queried
  * @cache: The directory of the client's cache. A server that has not answered a
  *         query of late is taken out.
  *
@@ -191,7 +191,7 @@ bool debuginfod_servers__announce(const char *cache)
 
 /**
  * debuginfod_servers__drop - ask a server no more, as it does not answer
- * @url: Of the query: that of the server and what is behind it.
+ * @url: Of the query: that of the server and the path after it.
  * @cache: The directory of the client's cache.
  *
  * Return: whether there is another one to ask.

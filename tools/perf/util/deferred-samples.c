@@ -2,7 +2,7 @@
 /*
  * The kernel may leave the user part of a sample to records of its own, written
  * when the thread goes back to user space: PERF_RECORD_CALLCHAIN_DEFERRED. Thread
- * and cookie say what belongs together. There is one record for each form in
+ * and cookie identify what belongs together. There is one record for each form in
  * which an event asks for it.
  *
  * Most samples come before their records and wait for them. Those that are taken
@@ -199,7 +199,7 @@ static struct deferred_thread *get_thread(struct deferred_samples *deferred, pid
 	return thread;
 }
 
-/* What is in the record that @sample was parsed from? */
+/* The contents of the record that @sample was parsed from */
 static enum deferred_part deferred_part(struct evlist *evlist, const struct perf_sample *sample,
 					bool *has_address)
 {
@@ -218,7 +218,7 @@ static enum deferred_part deferred_part(struct evlist *evlist, const struct perf
 	}
 	/*
 	 * For such an event the kernel resolves the sampled address alone. More
-	 * than one entry are the callchain of another event, converted from words.
+	 * than one entry are the callchain of another event, converted from addresses.
 	 */
 	return sample->build_id_callchain->nr == 1 ? DEFERRED_ADDRESS : DEFERRED_ENTRIES;
 }
@@ -282,7 +282,7 @@ static bool entries_have_address(const struct deferred_rest *rest)
 	       rest->records[DEFERRED_ENTRIES].has_address;
 }
 
-/* Have all records come? Entries make up for a callchain in words. */
+/* Have all records come? Entries replace a callchain of addresses. */
 static bool rest_is_complete(const struct deferred_rest *rest, bool address, bool words,
 			     bool entries)
 {
@@ -541,7 +541,7 @@ int evlist__add_deferred_ahead(struct evlist *evlist, union perf_event *event,
 }
 
 /**
- * evlist__add_exit_ahead - know of the exit of a thread before it is delivered
+ * evlist__add_exit_ahead - note the exit of a thread before it is delivered
  * @evlist: Reads records ahead.
  * @tid: The thread.
  * @time: Of its exit.
@@ -617,7 +617,7 @@ static int deliver_record(struct evlist *evlist, const struct perf_tool *tool,
 	struct evsel *saved_evsel = sample->evsel;
 	int ret;
 
-	machine__locate_sample(machine, sample);
+	machine__fixup_sample(machine, sample);
 	sample->evsel = evlist__id2evsel(evlist, sample->id);
 	if (sample->evsel)
 		sample->evsel = evsel__get(sample->evsel);

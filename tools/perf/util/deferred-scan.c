@@ -56,7 +56,7 @@ static int add_record(struct scanner *s, union perf_event *event,
 	struct perf_sample sample;
 	int err = 0;
 
-	/* The session finds it, too, and says what is wrong. */
+	/* The session finds it, too, and prints the error. */
 	if (hdr->size < sizeof(event->callchain_deferred) || hdr->size % sizeof(u64))
 		return 0;
 	if (swap) {
@@ -213,7 +213,7 @@ static int deferred_scan__file(struct deferred_scan *scan, struct perf_session *
 	void *addr;
 	s64 ret;
 
-	/* What is behind the end of the file cannot be mapped. */
+	/* Pages past the end of the file cannot be mapped. */
 	if (fstat(fd, &st) || offset >= (u64)st.st_size || !size)
 		return 0;
 	size = min(size, (u64)st.st_size - offset);

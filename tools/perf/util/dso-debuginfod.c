@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The files of DSOs by build ID, from the cache of elfutils' debuginfod client
- * and from the servers that it knows. There is one client for the process. What
+ * and from its servers. There is one client for the process. What
  * it fetches goes to the cache, which perf shares with gdb, systemd and others.
  */
 #include "dso-debuginfod.h"
@@ -34,7 +34,7 @@
 #include "util.h"
 #include "../ui/ui.h"
 
-/* As the manual page of debuginfod_find_debuginfo() says. */
+/* See the manual page of debuginfod_find_debuginfo(). */
 static int cache_dir(char *dir, size_t size)
 {
 	const char *path = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
@@ -83,10 +83,10 @@ int debuginfod_cache__find(const struct build_id *bid, bool debuginfo, char *fil
 	    (int)size)
 		return -ENAMETOOLONG;
 
-	/* An empty file says that no server had it. */
+	/* An empty file means that no server had it. */
 	if (stat(filename, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return -ENOENT;
-	/* Who wrote it may have taken another file for it. */
+	/* The writer may have stored another file. */
 	return filename__has_build_id(filename, bid) ? 0 : -ENOENT;
 }
 
@@ -112,11 +112,11 @@ int dso__debuginfod_cached(const struct dso *dso, bool debuginfo, char *filename
 #ifdef HAVE_DEBUGINFOD_SUPPORT
 #include <elfutils/debuginfod.h>
 
-/* Without a byte for so many seconds a server counts as one that does not answer. */
+/* A server that sends no byte for this many seconds counts as silent. */
 #define STALL_LIMIT 10
-/* So many failures in a row that are not about the file, and no server is asked any more. */
+/* After this many consecutive failures that are not about the file, stop asking servers. */
 #define FAILURE_LIMIT 3
-/* So many of the files that could not be fetched are named at the end. */
+/* The number of unavailable files that are named at the end. */
 #define SUMMARY_FILES 4
 
 static struct {
@@ -222,7 +222,7 @@ void dso_debuginfod__init(void)
 		return;
 	}
 	client.enabled = debuginfod_servers__init();
-	/* Who is asked for thousands of files must not be asked for each again. */
+	/* With thousands of files, do not ask a server for one twice. */
 	setenv("DEBUGINFOD_RETRY_LIMIT", "0", /*overwrite=*/0);
 }
 
@@ -267,7 +267,7 @@ static void client__end(void)
 	client.ended = true;
 }
 
-/* The client makes the directory, but not what is above ~/.cache, and calls that -ENOENT. */
+/* The client creates the directory but not its parents, and returns -ENOENT for that. */
 static bool make_cache_dir(void)
 {
 	char *dir = client.cache, *slash;
@@ -363,7 +363,7 @@ static bool client__drop_silent(const struct fetch *fetch)
 	return left;
 }
 
-/* Say once for each file what is wrong, and end it all when no server answers. */
+/* Report each file once, and stop when no server answers. */
 static void client__failed(const struct fetch *fetch, int err)
 {
 	bool absent = err == -ENOENT && !fetch->stalled && !fetch->answer.failure[0];
@@ -377,11 +377,11 @@ static void client__failed(const struct fetch *fetch, int err)
 		return;
 	}
 	if (absent) {
-		/* To be expected of what is not of the distribution. */
+		/* Expected for files that are not from the distribution. */
 		pr_debug("debuginfod: no %s of %s (build ID %s)\n", file_names[fetch->file],
 			 fetch->name, sbuild_id);
 		if (!client.missing_warned) {
-			pr_warning("debuginfod: some files are not there, -v says which\n");
+			pr_warning("debuginfod: some files are not there, -v lists them\n");
 			client.missing_warned = true;
 		}
 		client.failures = 0;
@@ -436,7 +436,7 @@ static bool is_refused(const struct fetch *fetch, const char *path)
 	return fetch->file != DEBUGINFOD_SOURCE && !filename__has_build_id(path, fetch->bid);
 }
 
-/* What the client has in its cache it does not ask for: no file that is refused must stay there. */
+/* The client does not ask for what its cache has: a rejected file must not stay there. */
 static void client__drop_refused(const struct fetch *fetch)
 {
 	bool debuginfo = fetch->file == DEBUGINFOD_DEBUGINFO;
@@ -452,14 +452,14 @@ static void client__drop_refused(const struct fetch *fetch)
  * debuginfod__fetch - ask servers for a file by build ID, unless it is in the cache
  * @bid: A defined build ID.
  * @file: Which of its files.
- * @name: What the user knows it by. That of a source file is what is asked for.
+ * @name: The name for messages. For a source file it is the path that is asked for.
  *
  * What cannot be fetched is not asked for again in the session.
  *
  * Context: in the mount namespace of perf itself. Takes as long as servers take,
  * but for no longer than they send something, or until the session is ended.
  *
- * Return: the name of the file in the cache, to be freed, or NULL; the user has been told.
+ * Return: the name of the file in the cache, to be freed, or NULL after a message.
  */
 char *debuginfod__fetch(const struct build_id *bid, enum debuginfod_file file, const char *name)
 {
@@ -546,7 +546,7 @@ static struct missing **client__sort_missing(size_t *nr)
 }
 
 /**
- * dso_debuginfod__summarize - tell the user what the files that could not be fetched are for
+ * dso_debuginfod__summarize - print what the files that could not be fetched are for
  *
  * Once, at the end of a session.
  */
@@ -608,7 +608,7 @@ char *debuginfod__fetch(const struct build_id *bid __maybe_unused,
  *
  * Context: as debuginfod__fetch().
  *
- * Return: 0 or -ENOENT; the user has been told.
+ * Return: 0, or -ENOENT after a message.
  */
 int dso__debuginfod_fetch(const struct dso *dso, bool debuginfo, char *filename, size_t size)
 {

@@ -195,7 +195,7 @@ static void memory__trim(enum dso_memory what, struct dso *used)
 		struct dso *dso = candidates.array[i].dso;
 		bool last = used ? RC_CHK_EQUAL(dso, used) : i + 1 == candidates.nr;
 
-		/* Who is about to load it need not be waited for. */
+		/* Skip DSOs that are being loaded. */
 		if (!last && memory__total() > limit / 4 * 3 && mutex_trylock(dso__lock(dso))) {
 			dso__drop(dso, what);
 			mutex_unlock(dso__lock(dso));

@@ -63,7 +63,7 @@ static const struct dso_segment *dso_segments__find(const struct dso_segments *s
  * dso_segments__offset_to_vaddr - the virtual address of code at a file offset
  * @segs: The segments.
  * @offset: The offset in the file, bytes. It may be the end of a range, and
- *          then just behind a segment.
+ *          then just after a segment.
  * @text_offset: Virtual address minus file offset of .text, taken where no
  *               segment has @offset.
  */

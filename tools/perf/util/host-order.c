@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is read from a file of the other endianness is swapped as far as perf
+ * Records of a file of the other endianness are swapped as far as perf
  * itself needs it. To be written again, it must be in host order altogether.
  */
 #include "host-order.h"
@@ -24,7 +24,7 @@ static void u32_pair__to_host_order(__u64 *pair)
 	*pair = *pair >> 32 | *pair << 32;
 }
 
-/* Words that the fields in @types take in a record, for those of one word. */
+/* The number of u64 that the fields in @types take, one each. */
 static int nr_words(u64 types)
 {
 	return hweight64(types);
@@ -36,7 +36,7 @@ static void build_ids__to_host_order(struct perf_build_id_offset *entries, u64 n
 		mem_bswap_64(&entries[i].build_id, sizeof(entries[i].build_id));
 }
 
-/* The entries stand at the end of a sample. */
+/* The entries are at the end of a sample. */
 static void sample_entries__to_host_order(union perf_event *event, u64 type,
 					  const struct perf_sample *sample)
 {
@@ -49,7 +49,7 @@ static void sample_entries__to_host_order(union perf_event *event, u64 type,
 		chain = end;
 		build_ids__to_host_order(chain->entries, chain->nr);
 	}
-	/* A deferred one has words in place of the build ID. */
+	/* A deferred one has u64 fields in place of the build ID. */
 	if ((type & PERF_SAMPLE_BUILD_ID_OFFSET) && !sample->deferred_build_id_offset)
 		build_ids__to_host_order(end - sizeof(struct perf_build_id_offset), 1);
 }
@@ -124,7 +124,7 @@ void perf_event__to_host_order(union perf_event *event, const struct evsel *evse
 		sample_id__to_host_order(event, type);
 }
 
-/* Swap the u32 at @p if it is before @end, return what is behind it. */
+/* Swap the u32 at @p if it is before @end, return the position after it. */
 static void *u32__to_host_order(void *p, void *end)
 {
 	u32 value;
@@ -150,7 +150,7 @@ bool header_feature__to_host_order(int feat, void *section, size_t size)
 	void *end = section + size;
 
 	switch (feat) {
-	/* Says itself of what endianness it is. */
+	/* Has its own byte order mark. */
 	case HEADER_TRACING_DATA:
 		return true;
 	/* A length, a string. */

@@ -97,7 +97,7 @@ union perf_event *perf_event__check_build_id(union perf_event *event, const stru
 /**
  * dso_id__inode_is_build_id - is a build ID the inode that was taken for one?
  * @id: Has device and inode of the file.
- * @bid: Its build ID as the table of the profile says, written by a perf that
+ * @bid: Its build ID in the table of the profile, written by a perf that
  *       didn't know better.
  */
 bool dso_id__inode_is_build_id(const struct dso_id *id, const struct build_id *bid)

@@ -87,7 +87,7 @@ test_layout()
 	rm "$DEBUGINFOD_CACHE_PATH/$id/executable"
 	cp "$tmp/program.debug" "$DEBUGINFOD_CACHE_PATH/$id/debuginfo"
 	shown "in the cache of elfutils, debug info alone"
-	# An empty file says that no server had it.
+	# An empty file means that no server had it.
 	: >"$DEBUGINFOD_CACHE_PATH/$id/debuginfo"
 	not_shown "of an empty file"
 

@@ -81,7 +81,7 @@ test_client()
 	done
 }
 
-# An empty file says that no server had it.
+# An empty file means that no server had it.
 test_missing()
 {
 	mkdir -p "$shared"
